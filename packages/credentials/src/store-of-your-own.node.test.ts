@@ -1,24 +1,16 @@
 import { type CredentialKey, StorageError } from '@eventloom/core';
 import type { CredentialStore } from '@eventloom/credentials';
-import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres';
+import { useTestDatabase } from '@eventloom/test-postgres';
 import { Pool } from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { credentialServiceConformance } from './conformance/index.ts';
 import { EncryptedCredentialService } from './encrypted-credential-service.ts';
 import { createEncryptionKey } from './credential-cipher.ts';
 
-let database: TestDatabase;
-let pool: Pool;
+const { pool } = useTestDatabase();
 beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = new Pool({ connectionString: database.url });
   await pool.query(CREDENTIALS);
 });
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
-
 /** The documentation quotes this. */
 const CREDENTIALS = `
   CREATE TABLE IF NOT EXISTS credentials (

@@ -5,4 +5,4 @@ export type { Proxy } from './start-proxy.ts';
 export type { TestDatabase } from './test-database.ts';
 export { startPostgres } from './start-postgres.ts';
 export { startProxy } from './start-proxy.ts';
-export { createTestDatabase } from './test-database.ts';
+export { createTestDatabase, useTestDatabase } from './test-database.ts';

@@ -1,5 +1,5 @@
-import { Client } from 'pg';
-import { inject } from 'vitest';
+import { Client, Pool } from 'pg';
+import { afterAll, beforeAll, inject } from 'vitest';
 import type {} from './provided-postgres.ts';
 
 /** A separate, initially empty database for a test. */
@@ -15,13 +15,30 @@ export interface TestDatabase {
  * @throws Error if the server did not start
  */
 export async function createTestDatabase(): Promise<TestDatabase> {
+  const database = planDatabase();
+  await database.create();
+  return database;
+}
+
+/** Gives the tests of a file or a `describe` a database, and connections to it. Both exist from before its first test until after its last. */
+export function useTestDatabase(): { readonly url: string; readonly pool: Pool } {
+  const database = planDatabase();
+  const pool = new Pool({ connectionString: database.url });
+  beforeAll(() => database.create());
+  afterAll(async () => {
+    await pool.end();
+    await database.drop();
+  });
+  return { url: database.url, pool };
+}
+
+function planDatabase(): TestDatabase & { create(): Promise<void> } {
   const { url, failure } = inject('postgres');
   if (url === undefined) throw new Error(failure);
   const name = `test_${crypto.randomUUID().replaceAll('-', '')}`;
-  await execute(url, `CREATE DATABASE ${name}`);
   const own = new URL(url);
   own.pathname = `/${name}`;
-  return { url: own.href, drop: () => drop(url, name) };
+  return { url: own.href, create: () => execute(url, `CREATE DATABASE ${name}`), drop: () => drop(url, name) };
 }
 
 /** Waits in the server, for a second at most, until the connections to a database have ended by themselves. */

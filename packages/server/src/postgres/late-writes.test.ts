@@ -1,8 +1,7 @@
 import assert from 'node:assert';
 import { systemPlatform } from '@eventloom/core';
-import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres';
-import { Pool } from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { useTestDatabase } from '@eventloom/test-postgres';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { RelayedLog, RunFrame } from '../runs/run-relay.ts';
 import type { PostgresPool } from '@eventloom/core/internal';
 import { RelayDatabase } from './relay-database.ts';
@@ -11,17 +10,7 @@ import { relayTablesOf } from './relay-tables.ts';
 import { RunPublisher } from './run-publisher.ts';
 import { RelayTable } from './run-table.ts';
 
-let database: TestDatabase;
-let pool: Pool;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = new Pool({ connectionString: database.url });
-});
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
-
+const { pool } = useTestDatabase();
 /** Holds back the next write of the pool, which fails for its caller, and delivers it on request of the test. */
 class HoldingPool implements PostgresPool {
   #isArmed = false;

@@ -1,23 +1,15 @@
 import { ConfigurationError, systemPlatform } from '@eventloom/core';
-import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres';
+import { useTestDatabase } from '@eventloom/test-postgres';
 import { Pool } from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { RelayHost } from '../runs/run-relay.ts';
 import type { PostgresPool } from '@eventloom/core/internal';
 import { PostgresRunRelay, type PostgresRunRelayOptions } from './postgres-run-relay.ts';
 
-let database: TestDatabase;
-let pool: Pool;
+const { url, pool } = useTestDatabase();
 beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = new Pool({ connectionString: database.url });
   pool.on('error', () => undefined);
 });
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
-
 const HOST: RelayHost = {
   platform: systemPlatform,
   keepRunsMs: 1000,
@@ -89,7 +81,7 @@ describe('options', () => {
 });
 
 test('a pool of one connection, which the relay would keep, is refused', () => {
-  const single = new Pool({ connectionString: database.url, max: 1 });
+  const single = new Pool({ connectionString: url, max: 1 });
   expect(() => new PostgresRunRelay({ pool: single })).toThrow('PostgresRunRelay: pool: has at most 1 connection');
 });
 

@@ -1,20 +1,9 @@
-import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres';
-import { Pool } from 'pg';
-import { afterAll, beforeAll, describe, test } from 'vitest';
+import { useTestDatabase } from '@eventloom/test-postgres';
+import { describe, test } from 'vitest';
 import { runRelayConformance } from '../conformance/index.ts';
 import { PostgresRunRelay } from './postgres-run-relay.ts';
 
-let database: TestDatabase;
-let pool: Pool;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = new Pool({ connectionString: database.url });
-});
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
-
+const { pool } = useTestDatabase();
 describe('the PostgreSQL relay', () => {
   const cases = runRelayConformance(async () => {
     const relays: PostgresRunRelay[] = [];

@@ -147,51 +147,22 @@ describe('the runConfig hook', () => {
     }
   });
 
-  /** A wrong value for every option. The compiler requires one for each new option. */
-  const WRONG: { readonly [K in keyof Required<RunConfig>]: unknown } = {
-    streamingMode: 'sse',
-    maxLlmCalls: '2',
-    onBusy: 'wait',
-    onOpenRun: 'leave',
-    busyWaitMs: -1,
-    maxParallelToolCalls: 0,
-    saveInputBlobsAsArtifacts: 'yes',
-    customMetadata: 'x',
-    getSessionConfig: { last: 5 },
-    completionEvent: 1,
-    announceTransfers: 1,
-    requestId: 'r1',
-    resumable: 'yes',
-    clientTools: {},
-    pauseOnToolCalls: 'yes',
-    responseModalities: ['AUDIO', 'TEXT'],
-    speechConfig: 'Puck',
-    inputAudioTranscription: true,
-    outputAudioTranscription: true,
-    realtimeInputConfig: [],
-    sessionResumption: 'handle',
-    contextWindowCompression: true,
-    proactivity: 1,
-    enableAffectiveDialog: 'true',
-    saveLiveBlob: null,
-    saveLiveModelAudioToSession: null,
-    liveReconnect: 0,
-  };
-
+  // The tests of the same check in core have a wrong value of every option.
   test.each<[string, unknown]>([
-    ...Object.entries(WRONG).map(([option, value]): [string, unknown] => [option, { [option]: value }]),
-    ['volume', { volume: 1 }],
-    ['null', null],
+    ['maxLlmCalls: expected an integer', { maxLlmCalls: '2' }],
+    ['speechConfig: expected an object', { speechConfig: 'Puck' }],
+    ['has no option "volume"', { volume: 1 }],
     ['customMetadata.a', { customMetadata: { a: 1n } }],
-    ['a list', []],
-    ['a string', 'maxLlmCalls'],
-    ['a map', new Map([['maxLlmCalls', 2]])],
-  ])('that returns a wrong %s fails the request, is reported, and nothing is run', async (what, policy) => {
+    ['a plain object, got null', null],
+    ['a plain object, got a list', []],
+    ['a plain object, got a string', 'maxLlmCalls'],
+    ['a plain object, got an object of the class Map', new Map([['maxLlmCalls', 2]])],
+  ])('that returns a wrong value fails the request, is reported, and nothing is run: %s', async (what, policy) => {
     const { send, model, reported, stored } = setUp({ runConfig: () => policy as never });
     const { status, json } = await send(ASK);
     expect([status, json.code]).toEqual([500, 'CONFIGURATION']);
     expect(json.error).toMatch(/^the runConfig hook of the server: runConfig/);
-    if (Object.hasOwn(WRONG, what) || what.includes('.')) expect(json.error).toContain(what);
+    expect(json.error).toContain(what);
     expect([model.calls, await stored()]).toEqual([0, []]);
     expect(reported).toMatchObject([{ code: 'CONFIGURATION' }]);
   });

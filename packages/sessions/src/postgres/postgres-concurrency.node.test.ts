@@ -8,10 +8,10 @@ import {
   SessionNotFoundError,
   systemPlatform,
 } from '@eventloom/core';
-import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres';
+import { useTestDatabase } from '@eventloom/test-postgres';
 import { fixedPlatform } from '@eventloom/testing';
 import { Client, Pool } from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { untilWaiting } from './fixtures/until-waiting.ts';
 import { PostgresDatabase } from './postgres-database.ts';
 import type { PostgresClient, PostgresPool } from '@eventloom/core/internal';
@@ -20,7 +20,7 @@ import { PostgresSessionService, type PostgresSessionServiceOptions } from './po
 
 const KEY: SessionKey = { appName: 'app', userId: 'user', sessionId: 'session' };
 
-let database: TestDatabase;
+const { url } = useTestDatabase();
 let schema: string;
 let pool: Pool;
 let service: PostgresSessionService;
@@ -29,14 +29,12 @@ let client: Client;
 let only: PostgresPool;
 let other: PostgresSessionService;
 
-beforeAll(async () => void (database = await createTestDatabase()));
-afterAll(() => database.drop());
 beforeEach(async () => {
   schema = `schema ${crypto.randomUUID()}`;
-  pool = new Pool({ connectionString: database.url, options: '-c deadlock_timeout=500ms' });
+  pool = new Pool({ connectionString: url, options: '-c deadlock_timeout=500ms' });
   service = new PostgresSessionService({ pool, schema });
   await service.createSession(KEY);
-  client = new Client({ connectionString: database.url, options: '-c deadlock_timeout=1h' });
+  client = new Client({ connectionString: url, options: '-c deadlock_timeout=1h' });
   await client.connect();
   const single = Object.assign(client, { release: () => undefined });
   only = { query: (query) => single.query(query), connect: async () => single };

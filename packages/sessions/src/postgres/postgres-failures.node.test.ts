@@ -1,29 +1,20 @@
 import { ConfigurationError, createEvent, StorageError } from '@eventloom/core';
-import { createTestDatabase, type Proxy, startProxy, type TestDatabase } from '@eventloom/test-postgres';
+import { type Proxy, startProxy, useTestDatabase } from '@eventloom/test-postgres';
 import { Pool, type PoolClient } from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { PostgresSessionService } from './postgres-session-service.ts';
 
 const KEY = { appName: 'app', userId: 'user', sessionId: 'session' };
 const TIMEOUT_MS = 1500;
 
-let database: TestDatabase;
-let admin: Pool;
+const { url, pool: admin } = useTestDatabase();
 let proxy: Proxy;
 let pool: Pool;
 let service: PostgresSessionService;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  admin = new Pool({ connectionString: database.url });
-});
-afterAll(async () => {
-  await admin.end();
-  await database.drop();
-});
 beforeEach(async () => {
   // No statement is late, however long it takes, until a test advances the timers.
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  proxy = await startProxy(database.url);
+  proxy = await startProxy(url);
   pool = new Pool({ connectionString: proxy.url, max: 2 });
   const schema = `schema_${crypto.randomUUID().replaceAll('-', '')}`;
   service = new PostgresSessionService({ pool, schema, queryTimeoutMs: TIMEOUT_MS });
@@ -80,7 +71,7 @@ test('an unreachable server is a retryable StorageError, and the service works o
 test('a missing privilege is a StorageError that is not retryable', async () => {
   const role = `role_${crypto.randomUUID().replaceAll('-', '')}`;
   await admin.query(`CREATE ROLE ${role}`);
-  const powerless = new Pool({ connectionString: database.url, options: `-c role=${role}` });
+  const powerless = new Pool({ connectionString: url, options: `-c role=${role}` });
   const error = await thrownBy(() => new PostgresSessionService({ pool: powerless, schema: 'denied' }).getSession(KEY));
   expect(error).toMatchObject({ code: 'STORAGE_UNAVAILABLE', retryable: false, cause: { code: '42501' } });
   await powerless.end();

@@ -1,7 +1,7 @@
 import { createEvent, SessionBusyError, type SessionLease, systemPlatform } from '@eventloom/core';
-import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres';
-import { Client, Pool } from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { useTestDatabase } from '@eventloom/test-postgres';
+import { Client } from 'pg';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { ClaimOutcome, LeaseClaim, LeaseTicket } from '../lease-claim.ts';
 import { ALL_EVENTS } from '../session-view.ts';
 import type { RunClaim } from '../session-driver.ts';
@@ -11,18 +11,9 @@ import { PostgresSessionService } from './postgres-session-service.ts';
 
 const KEY = { appName: 'app', userId: 'user', sessionId: 'session' };
 
-let database: TestDatabase;
-let pool: Pool;
+const { url, pool } = useTestDatabase();
 let schema: string;
 let driver: PostgresSessionDriver;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = new Pool({ connectionString: database.url });
-});
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
 beforeEach(async () => {
   schema = `schema_${crypto.randomUUID().replaceAll('-', '')}`;
   driver = new PostgresSessionDriver(new PostgresDatabase(pool, { schema, leaseClock: 'platform' }));
@@ -156,7 +147,7 @@ test('deleting a session deletes its tickets, and waiting claims add none', asyn
 });
 
 test('appends do not update the session row, and claims without a run update no index', async () => {
-  const client = new Client({ connectionString: database.url });
+  const client = new Client({ connectionString: url });
   await client.connect();
   const single = Object.assign(client, { release: () => undefined });
   const own = { query: (query: Parameters<typeof pool.query>[0]) => single.query(query), connect: async () => single };

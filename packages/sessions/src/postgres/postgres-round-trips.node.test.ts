@@ -1,45 +1,19 @@
 import { createEvent, type Event, type EventParams, type Session } from '@eventloom/core';
-import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres';
-import { Pool } from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { useTestDatabase } from '@eventloom/test-postgres';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { ALL_EVENTS } from '../session-view.ts';
 import { PostgresDatabase } from './postgres-database.ts';
-import type { PostgresPool, PostgresQuery } from '@eventloom/core/internal';
 import { PostgresSessionDriver } from './postgres-session-driver.ts';
 import { PostgresSessionService } from './postgres-session-service.ts';
+import { WatchedPool } from './fixtures/watched-pool.ts';
 
 const KEY = { appName: 'app', userId: 'user', sessionId: 'session' };
 
-let database: TestDatabase;
-
-let connections: Pool;
-
-/** The statements of the test so far, each a round trip. Taking a connection is counted too. */
-let sent: (PostgresQuery | 'connect')[] = [];
-
-const pool: PostgresPool = {
-  query: (query) => {
-    sent.push(query);
-    return connections.query(query);
-  },
-  connect: () => {
-    sent.push('connect');
-    return connections.connect();
-  },
-};
+const { pool: connections } = useTestDatabase();
+const pool = new WatchedPool(connections);
 
 const eventOf = (id: string, params: EventParams = {}): Event =>
   createEvent({ id, invocationId: 'e-1', author: 'agent', timestamp: 1, ...params });
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  connections = new Pool({ connectionString: database.url });
-});
-
-afterAll(async () => {
-  await connections.end();
-  await database.drop();
-});
 
 describe('round trips', () => {
   let service: PostgresSessionService;
@@ -48,21 +22,21 @@ describe('round trips', () => {
     service = new PostgresSessionService({ pool });
     session = await service.createSession(KEY);
   });
-  beforeEach(() => void (sent = []));
+  beforeEach(() => void (pool.sent = []));
 
   test('an append is one statement', async () => {
     const lease = await service.acquireLease(KEY);
     const stateDelta = { own: 1, 'user:name': 'Ada', 'app:motto': 'go' };
     const changes = [{}, { stateDelta }, { removedState: ['own', 'user:name', 'app:none'] }];
     for (const [index, actions] of changes.entries()) {
-      sent = [];
+      pool.sent = [];
       await service.appendEvent({ session, event: eventOf(`under a lease ${index}`, { actions }), lease });
-      expect(sent.length).toBe(1);
+      expect(pool.sent.length).toBe(1);
     }
     await service.releaseLease(lease);
-    sent = [];
+    pool.sent = [];
     await service.appendEvent({ session, event: eventOf('without a lease') });
-    expect(sent.length).toBe(1);
+    expect(pool.sent.length).toBe(1);
   });
 
   test('a refused append is two statements', async () => {
@@ -82,9 +56,9 @@ describe('round trips', () => {
         ),
     ];
     for (const refuse of refusals) {
-      sent = [];
+      pool.sent = [];
       await refuse();
-      expect(sent.length).toBe(2);
+      expect(pool.sent.length).toBe(2);
     }
     await service.releaseLease(lease);
   });
@@ -102,11 +76,11 @@ describe('round trips', () => {
         read: reads[index],
       };
       const begun = await service.beginRun({ ...run, message: eventOf(`message ${index}`, { actions }) });
-      expect(sent.length).toBe(1);
-      sent = [];
+      expect(pool.sent.length).toBe(1);
+      pool.sent = [];
       await service.endRun(begun.lease, { session: begun.session, event: eventOf(`end ${index}`, { actions }) });
-      expect(sent.length).toBe(1);
-      sent = [];
+      expect(pool.sent.length).toBe(1);
+      pool.sent = [];
     }
     expect((await service.listOpenRuns(KEY)).runs).toEqual([]);
   });
@@ -114,22 +88,22 @@ describe('round trips', () => {
   test('beginRun that creates its session is one statement', async () => {
     const run = { ...KEY, sessionId: 'created', invocationId: 'e-1', create: true };
     const begun = await service.beginRun({ ...run, message: eventOf('message') });
-    expect(sent.length).toBe(1);
+    expect(pool.sent.length).toBe(1);
     expect(begun.session.lastSeq).toBe(1);
   });
 
   test('beginRun without a message is two statements', async () => {
     const { lease } = await service.beginRun({ ...KEY, invocationId: 'e-1', create: true });
-    expect(sent.length).toBe(2);
+    expect(pool.sent.length).toBe(2);
     await service.releaseLease(lease);
   });
 
   test('beginRun whose message is already stored is a statement and a transaction', async () => {
     const run = { ...KEY, invocationId: 'e-1', message: eventOf('again') };
     await service.releaseLease((await service.beginRun(run)).lease);
-    sent = [];
+    pool.sent = [];
     await service.releaseLease((await service.beginRun(run)).lease);
-    expect(sent.map((query) => (query === 'connect' ? query : 'query'))).toEqual(['query', 'connect', 'query']);
+    expect(pool.sent.map((query) => (query === 'connect' ? query : 'query'))).toEqual(['query', 'connect', 'query']);
   });
 
   test('a waiting beginRun is refused by one statement without its message, and later succeeds with two', async () => {
@@ -142,16 +116,16 @@ describe('round trips', () => {
     const run = { invocationId: 'e-1', requestId: undefined, resumable: false, continues: false };
     const claim = { ...KEY, ...lease, ...run, create: false, window: ALL_EVENTS, message: () => message };
     expect(await driver.beginRun(claim)).toMatchObject({ status: 'busy' });
-    const saysMessage = () => JSON.stringify(sent).includes('the message');
+    const saysMessage = () => JSON.stringify(pool.sent).includes('the message');
     expect(saysMessage()).toBe(true);
-    sent = [];
+    pool.sent = [];
     expect(await driver.beginRun(claim)).toMatchObject({ status: 'busy' });
-    expect([sent.length, saysMessage()]).toEqual([1, false]);
+    expect([pool.sent.length, saysMessage()]).toEqual([1, false]);
     await service.releaseLease(held);
     expect(await driver.beginRun({ ...claim, ticket: undefined })).toMatchObject({ status: 'busy' });
-    sent = [];
+    pool.sent = [];
     const begun = await driver.beginRun(claim);
-    expect(sent.length).toBe(2);
+    expect(pool.sent.length).toBe(2);
     if (begun.status !== 'taken') expect.unreachable('the session is free');
     await service.releaseLease(begun.lease);
   });
@@ -167,7 +141,7 @@ describe('round trips', () => {
     await service.listToolCalls({ ...KEY, invocationId: 'e-1' });
     await service.releaseLease(lease);
     await service.createSession({ ...KEY, sessionId: 'other', state: { own: 1 } });
-    expect(sent.length).toBe(10);
-    expect(sent).not.toContain('connect');
+    expect(pool.sent.length).toBe(10);
+    expect(pool.sent).not.toContain('connect');
   });
 });

@@ -1,27 +1,18 @@
-import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres';
-import { Pool } from 'pg';
-import { afterAll, beforeAll, describe, test } from 'vitest';
+import { useTestDatabase } from '@eventloom/test-postgres';
+import { beforeAll, describe, test } from 'vitest';
 import { sessionServiceConformance } from '../conformance/index.ts';
 import { PostgresSessionService } from './postgres-session-service.ts';
 
-let database: TestDatabase;
-let pool: Pool;
+const { pool } = useTestDatabase();
 /** Deletes all rows of earlier cases: other tables for each case would take a hundred times as long. */
 let deleteRows: string;
 beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = new Pool({ connectionString: database.url });
   await new PostgresSessionService({ pool }).migrate();
   const { rows } = await pool.query<{ name: string }>(
     "SELECT tablename AS name FROM pg_tables WHERE tablename LIKE 'eventloom\\_%' AND tablename <> 'eventloom_meta'",
   );
   deleteRows = rows.map(({ name }) => `DELETE FROM ${name}`).join(';');
 });
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
-
 describe('PostgresSessionService keeps the contract', () => {
   const cases = sessionServiceConformance(async ({ platform }) => {
     await pool.query(deleteRows);

@@ -1,9 +1,9 @@
 import { createEvent, type Event, type EventParams } from '@eventloom/core';
-import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres';
-import { Client, Pool } from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { PostgresPool, PostgresQuery } from '@eventloom/core/internal';
+import { useTestDatabase } from '@eventloom/test-postgres';
+import { Client } from 'pg';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { PostgresSessionService } from './postgres-session-service.ts';
+import { WatchedPool } from './fixtures/watched-pool.ts';
 import { indexesOf, planOf, scansOf } from './fixtures/statement-plan.ts';
 
 const KEY = { appName: 'app', userId: 'user', sessionId: 'session' };
@@ -12,51 +12,26 @@ const EVENTS = 40_000;
 
 const SESSIONS = 4000;
 
-let database: TestDatabase;
-
-let connections: Pool;
-
-/** The statements of the test so far, each a round trip. Taking a connection is counted too. */
-let sent: (PostgresQuery | 'connect')[] = [];
-
-const pool: PostgresPool = {
-  query: (query) => {
-    sent.push(query);
-    return connections.query(query);
-  },
-  connect: () => {
-    sent.push('connect');
-    return connections.connect();
-  },
-};
+const { url, pool: connections } = useTestDatabase();
+const pool = new WatchedPool(connections);
 
 const eventOf = (id: string, params: EventParams = {}): Event =>
   createEvent({ id, invocationId: 'e-1', author: 'agent', timestamp: 1, ...params });
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  connections = new Pool({ connectionString: database.url });
-});
-
-afterAll(async () => {
-  await connections.end();
-  await database.drop();
-});
-
 test('a session and its events are found by their primary keys without statistics', async () => {
   const service = new PostgresSessionService({ pool, schema: 'young' });
   const session = await service.createSession(KEY);
-  sent = [];
+  pool.sent = [];
   const lease = await service.acquireLease(KEY);
   await service.appendEvent({ session, event: eventOf('one'), lease });
   await service.getSession(KEY);
   await service.getSession({ ...KEY, config: { sinceCompaction: true } });
   await service.releaseLease(lease);
   await service.beginRun({ ...KEY, invocationId: 'e-1', message: eventOf('two'), read: { sinceCompaction: true } });
-  const client = new Client({ connectionString: database.url });
+  const client = new Client({ connectionString: url });
   await client.connect();
   try {
-    for (const query of sent) {
+    for (const query of pool.sent) {
       const plan = await planOf(client, query);
       expect(scansOf(plan)).not.toContain('Seq Scan on eventloom_events');
       const indexes = indexesOf(plan);
@@ -74,14 +49,14 @@ test('an append under a lease scans no events, whatever statistics the planner h
   await service.appendEvent({ session, event: eventOf('one') });
   await connections.query('ANALYZE');
   const lease = await service.acquireLease(KEY);
-  sent = [];
+  pool.sent = [];
   await service.appendEvent({ session, event: eventOf('two'), lease });
   await service.appendEvent({ session, event: eventOf('three', { actions: { stateDelta: { own: 1 } } }), lease });
   expect(session.lastSeq).toBe(3);
-  const client = new Client({ connectionString: database.url });
+  const client = new Client({ connectionString: url });
   await client.connect();
   try {
-    for (const query of sent) {
+    for (const query of pool.sent) {
       const scans = scansOf(await planOf(client, query));
       expect(scans.filter((scan) => scan.endsWith('eventloom_events'))).toEqual(['ModifyTable on eventloom_events']);
     }
@@ -120,7 +95,7 @@ describe(`with ${EVENTS} events and ${SESSIONS} sessions`, () => {
       SELECT 'app', 'user ' || number % 7, 'session ' || number, 'ticket', 1, 2 FROM generate_series(1, ${SESSIONS}) AS number`);
     await connections.query('ANALYZE');
   });
-  beforeEach(() => void (sent = []));
+  beforeEach(() => void (pool.sent = []));
 
   /**
    * Returns the pages of the database that the sent statements read, with generic and with specific plans, and their
@@ -130,12 +105,12 @@ describe(`with ${EVENTS} events and ${SESSIONS} sessions`, () => {
     let blocks = 0;
     const scans: string[] = [];
     const indexes: string[] = [];
-    const client = new Client({ connectionString: database.url });
+    const client = new Client({ connectionString: url });
     await client.connect();
     try {
       for (const mode of ['force_generic_plan', 'force_custom_plan']) {
         await client.query(`SET plan_cache_mode = ${mode}`);
-        for (const query of sent) {
+        for (const query of pool.sent) {
           const root = await planOf(client, query);
           blocks = Math.max(blocks, root['Shared Hit Blocks'] + root['Shared Read Blocks']);
           scans.push(...scansOf(root));
@@ -152,16 +127,16 @@ describe(`with ${EVENTS} events and ${SESSIONS} sessions`, () => {
     const session = await service.getSession({ ...KEY, config: { numRecentEvents: 0 } });
     if (!session) throw new Error('no session');
     const lease = await service.acquireLease(KEY);
-    sent = [];
+    pool.sent = [];
     const stateDelta = { own: 1, more: 2, 'user:name': 'Ada', 'app:motto': 'go' };
     const actions = { stateDelta, removedState: ['own', 'user:none'] };
     await service.appendEvent({ session, event: eventOf('new', { actions }), lease });
     await service.appendEvent({ session, event: eventOf('next'), lease });
     await service.appendEvent({ session, event: eventOf('event 7'), lease });
-    expect(sent.length).toBe(4);
+    expect(pool.sent.length).toBe(4);
     // An event that is already stored is a duplicate: the third statement inserts none, and the fourth finds it.
-    sent.splice(2, 1);
-    for (const query of sent.slice(0, 2)) if (query !== 'connect') query.values?.splice(4, 1, 'never appended');
+    pool.sent.splice(2, 1);
+    for (const query of pool.sent.slice(0, 2)) if (query !== 'connect') query.values?.splice(4, 1, 'never appended');
     const { blocks, scans } = await costs();
     expect(scans.filter((scan) => scan.startsWith('Seq Scan'))).toEqual([]);
     expect(blocks).toBeLessThan(120);
@@ -193,10 +168,10 @@ describe(`with ${EVENTS} events and ${SESSIONS} sessions`, () => {
     const run = { ...KEY, invocationId: 'e-1', create: true, requestId: 'r-1', onBusy: 'interrupt', read } as const;
     const { lease, session } = await service.beginRun({ ...run, message: { ...message, timestamp: EVENTS + 1 } });
     expect(session.events.length).toBeGreaterThan(10);
-    expect(sent.length).toBe(1);
+    expect(pool.sent.length).toBe(1);
     await service.releaseLease(lease);
     await connections.query(`DELETE FROM large.eventloom_events WHERE event_id = 'message'`);
-    sent = sent.slice(0, 1);
+    pool.sent = pool.sent.slice(0, 1);
     const { blocks, scans } = await costs();
     expect(scans.filter((scan) => scan.startsWith('Seq Scan'))).toEqual([]);
     expect(blocks).toBeLessThan(250);
@@ -206,7 +181,7 @@ describe(`with ${EVENTS} events and ${SESSIONS} sessions`, () => {
     for (const owner of [{ appName: 'app' }, { appName: 'app', userId: 'user 3' }]) {
       let cursor: string | undefined;
       for (const limit of [5, 100, 5]) {
-        sent = [];
+        pool.sent = [];
         const page = await service.listSessions({ ...owner, limit, cursor });
         expect(page.sessions.length).toBe(limit);
         cursor = page.nextCursor;
@@ -221,7 +196,7 @@ describe(`with ${EVENTS} events and ${SESSIONS} sessions`, () => {
   test('a page of open runs reads only open runs, wherever it begins', async () => {
     let cursor: string | undefined;
     for (let page = 0; page < 3; page++) {
-      sent = [];
+      pool.sent = [];
       const { runs, nextCursor } = await service.listOpenRuns({ appName: 'app', limit: 5, cursor });
       expect(runs.length).toBe(5);
       cursor = nextCursor;
@@ -237,7 +212,7 @@ describe(`with ${EVENTS} events and ${SESSIONS} sessions`, () => {
   test('claiming and releasing a contended lease reads a few pages', async () => {
     const key = { ...KEY, userId: 'user 3', sessionId: 'session 3' };
     const lease = await service.acquireLease(key);
-    sent = [];
+    pool.sent = [];
     await expect(service.acquireLease({ ...key, waitMs: 0 })).rejects.toThrow(/is busy/);
     await service.releaseLease(lease);
     const { blocks, scans } = await costs();

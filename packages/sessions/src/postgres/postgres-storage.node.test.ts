@@ -8,23 +8,21 @@ import {
   systemPlatform,
 } from '@eventloom/core';
 import { SESSION_RECORD_VERSION } from '@eventloom/core/internal';
-import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres';
+import { useTestDatabase } from '@eventloom/test-postgres';
 import { Pool } from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { PostgresSessionService } from './postgres-session-service.ts';
 
 const KEY: SessionKey = { appName: 'app', userId: 'user', sessionId: 'session' };
 const TABLES = ['sessions', 'events', 'state', 'initial_state', 'tool_calls', 'session_runs'];
 
-let database: TestDatabase;
+const { url } = useTestDatabase();
 let schema: string;
 let pool: Pool;
 let service: PostgresSessionService;
-beforeAll(async () => void (database = await createTestDatabase()));
-afterAll(() => database.drop());
 beforeEach(() => {
   schema = `schema_${crypto.randomUUID().replaceAll('-', '')}`;
-  pool = new Pool({ connectionString: database.url });
+  pool = new Pool({ connectionString: url });
   service = new PostgresSessionService({ pool, schema });
 });
 afterEach(() => pool.end());

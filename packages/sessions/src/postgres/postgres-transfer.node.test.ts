@@ -1,23 +1,12 @@
 import type { BaseSessionService } from '@eventloom/core';
-import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres';
-import { Pool } from 'pg';
-import { afterAll, beforeAll, describe, test } from 'vitest';
+import { useTestDatabase } from '@eventloom/test-postgres';
+import { describe, test } from 'vitest';
 import { type MakeService, sessionTransferConformance } from '../conformance/index.ts';
 import { InMemorySessionService } from '../in-memory-session-service.ts';
 import { SqliteSessionService } from '../sqlite/index.ts';
 import { PostgresSessionService } from './postgres-session-service.ts';
 
-let database: TestDatabase;
-let pool: Pool;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = new Pool({ connectionString: database.url });
-});
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
-
+const { pool } = useTestDatabase();
 let schemas = 0;
 const inPostgres: MakeService<BaseSessionService> = async ({ platform }) => ({
   service: new PostgresSessionService({ pool, platform, schema: `case_${schemas++}` }),
