@@ -321,6 +321,7 @@ export { AdkUnsafeLocalCodeExecutor as UnsafeLocalCodeExecutor } from './service
 export type { EventActions } from '@eventloom/core';
 export type { AdkCreateEventParams as CreateEventParams } from './adk-types.ts';
 export type { AdkEvent as Event } from './event-fields.ts';
+export type { AdkRunEvent } from './event-fields.ts';
 export { createAdkEventActions as createEventActions } from './event-fields.ts';
 export { getFunctionCalls, getFunctionResponses, isFinalResponse, stringifyContent } from '@eventloom/core';
 export { AdkState as State } from './state.ts';

@@ -10,6 +10,7 @@ import {
 } from '@eventloom/core';
 import { getOwn, isRecord, isToolName, setOwn } from '@eventloom/core/internal';
 import { OpenAPIToolset, type OpenAPIToolsetOptions, RestApiTool } from '@eventloom/openapi';
+import { ValueSchema } from '@eventloom/tools';
 import type { AuthScheme } from './auth.ts';
 import { recordOf, requireOptions } from './check-arguments.ts';
 
@@ -132,7 +133,7 @@ export class AdkRestApiTool extends BaseTool {
       throw new ConfigurationError(
         `RestApiTool "${this.name}": runAsync: toolContext is missing; call it in a tool of the program, with the context of that tool`,
       );
-    return (await this.#load()).call(request);
+    return (await this.#load()).call(request, this.name);
   }
 
   async #load(): Promise<AdaptedTool> {
@@ -190,6 +191,7 @@ interface Argument {
 class AdaptedTool {
   readonly declaration: Pick<FunctionDeclaration, 'parametersJsonSchema'>;
   readonly #tool: RestApiTool;
+  #schema: ValueSchema | undefined;
   readonly #arguments = new Map<string, Argument>();
 
   constructor(tool: RestApiTool, preservesNames: boolean) {
@@ -217,12 +219,18 @@ class AdaptedTool {
     };
   }
 
-  async call({ args, toolContext }: RunAsyncToolRequest): Promise<unknown> {
+  /** Calls the operation. Leaves out arguments that it does not have, as the ADK does. */
+  async call({ args, toolContext }: RunAsyncToolRequest, toolName: string): Promise<unknown> {
+    const known = Object.fromEntries(Object.entries(args).filter(([name]) => this.#arguments.has(name)));
+    // The tool checks the arguments too, but its errors have the names of the document, which the model does not know.
+    this.#schema ??= new ValueSchema(recordOf(this.declaration.parametersJsonSchema), `tool "${toolName}": parameters`);
+    const checked = await this.#schema.check(known);
+    if ('issues' in checked)
+      return { error: `the arguments of ${toolName} are not valid: ${checked.issues.join('; ')}` };
     const given: Record<string, unknown> = {};
     const body: Record<string, unknown> = {};
-    for (const [name, value] of Object.entries(args)) {
+    for (const [name, value] of Object.entries(known)) {
       const argument = this.#arguments.get(name);
-      // The tool refuses unknown names, and its error lists them.
       setOwn(argument?.isOfBody ? body : given, argument?.original ?? name, value);
     }
     if (Object.keys(body).length > 0) given['body'] = body;

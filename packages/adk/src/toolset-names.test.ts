@@ -1,5 +1,6 @@
+import { testContext } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { MCPToolset, OpenAPIToolset } from './index.ts';
+import { MCPToolset, OpenAPIToolset, ToolContext } from './index.ts';
 
 const openapi = {
   openapi: '3.0.3',
@@ -59,4 +60,18 @@ test('a tool of an OpenAPI document that is called without a context says what t
   await expect(call).rejects.toThrow(
     'RestApiTool "list_items": runAsync: toolContext is missing; call it in a tool of the program',
   );
+});
+
+test('a tool of an OpenAPI document names its arguments in errors as the model knows them, and leaves out others', async () => {
+  const parameters = [{ name: 'petId', in: 'query', required: true, schema: { type: 'integer' } }];
+  const paths = { '/items': { get: { operationId: 'getItem', parameters, responses: {} } } };
+  const [tool] = await new OpenAPIToolset({ specDict: { ...openapi, paths } }).getTools();
+  const toolContext = new ToolContext({ invocationContext: testContext(), functionCallId: 'c' });
+  const errorOf = (args: Record<string, unknown>) => tool?.runAsync({ args, toolContext });
+  expect(await errorOf({ petId: 3 })).toEqual({
+    error: 'the arguments of get_item are not valid: value: Instance does not have required property "pet_id".',
+  });
+  expect(await errorOf({ pet_id: 'rex', other: 1 })).toEqual({
+    error: expect.stringMatching(/^the arguments of get_item are not valid: pet_id: .*integer/),
+  });
 });

@@ -61,7 +61,7 @@ export class StateReader extends NoAssignment {
     return this.toRecord();
   }
 
-  /** Returns the values, so that `console.log` shows them on Node. */
+  /** Returns the values, so that `console.log` shows them on Node. @internal */
   [INSPECT](): Record<string, unknown> {
     return this.toRecord();
   }
