@@ -61,8 +61,8 @@ function addAdkArguments({ parts = [] }: Content): void {
   for (const { functionCall } of parts) {
     if (functionCall?.name !== REQUEST_CREDENTIAL || !functionCall.args) continue;
     const { args } = functionCall;
-    Object.defineProperty(args, 'auth_config', { value: structuredClone(args['authConfig']) });
-    Object.defineProperty(args, 'function_call_id', { value: args['functionCallId'] });
+    args['auth_config'] ??= structuredClone(args['authConfig']);
+    args['function_call_id'] ??= args['functionCallId'];
   }
 }
 
