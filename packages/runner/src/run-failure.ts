@@ -14,6 +14,7 @@ import {
   SessionNotFoundError,
   ShuttingDownError,
   StaleWriterError,
+  StorageError,
 } from '@eventloom/core';
 import {
   Calls,
@@ -34,7 +35,8 @@ import type { Runner } from './runner.ts';
 
 /**
  * Returns the error that a run throws: the reason of its abort, an EventloomError unchanged, and anything else as the
- * cause of an AgentError.
+ * cause of an AgentError. The failure of a storage becomes one that is not retryable: the failure of the run is stored, and
+ * its request cannot be sent again. If the storage of the session is lost, the run is aborted.
  *
  * @param failed the context of the agent that failed, if one did
  */
@@ -44,7 +46,10 @@ export function toRunError(
   failed?: InvocationContext,
 ): EventloomError {
   // After an abort, work in progress fails with other errors.
-  return abortReason ?? AgentError.around(thrown, failed ? `agent "${failed.agent.name}"` : 'the run');
+  const error = abortReason ?? AgentError.around(thrown, failed ? `agent "${failed.agent.name}"` : 'the run');
+  if (abortReason || !failed || !isUnavailable(error)) return error;
+  const publicMessage = 'the run failed, because a storage was not available; to try again, send a new message';
+  return new StorageError(error.message, { cause: error, retryable: false, publicMessage });
 }
 
 /**

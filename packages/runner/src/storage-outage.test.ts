@@ -404,7 +404,11 @@ test('a StorageError thrown by a tool fails the run and is not sent to a model',
   expect(StorageError.isInstance(error)).toBe(true);
   expect(model.requests).toHaveLength(1);
   expect(events.at(-1)).toMatchObject({ errorCode: 'STORAGE_UNAVAILABLE' });
-  expect((await stored()).at(-1)?.errorMessage).toBe('the artifact storage is not available; try again');
+  const ended = 'the run failed, because a storage was not available; to try again, send a new message';
+  expect([error, (await stored()).at(-1)]).toMatchObject([
+    { message: 'the artifact storage is not available: disk full at /data', publicMessage: ended, retryable: false },
+    { errorCode: 'STORAGE_UNAVAILABLE', errorMessage: ended },
+  ]);
   const responses = events.flatMap(getFunctionResponses).map(({ response }) => response);
   expect(responses).toEqual([{ error: 'interrupted', message: expect.any(String) as string }]);
 });

@@ -159,7 +159,7 @@ test('a toolset whose storage fails is not skipped: the run fails with STORAGE_U
   await expect(run()).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
   expect((await stored()).at(-1)).toMatchObject({
     errorCode: 'STORAGE_UNAVAILABLE',
-    errorMessage: 'the credential storage is not available; try again',
+    errorMessage: 'the run failed, because a storage was not available; to try again, send a new message',
   });
 });
 
