@@ -8,7 +8,7 @@ import {
   StorageError,
   toError,
 } from '@eventloom/core';
-import { isUnavailable, repeatWhileUnavailable } from '@eventloom/core/internal';
+import { repeatWhileUnavailable } from '@eventloom/core/internal';
 
 /** A lease that is renewed while it is held. */
 export interface HeldLease {
