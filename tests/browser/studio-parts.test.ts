@@ -85,6 +85,37 @@ describe('a session', () => {
     expect(errors).toEqual([]);
   });
 
+  test('is opened from the list, which keeps its search, its pages and its position', async () => {
+    const { page, errors } = await open([], {
+      fill: async (service) => {
+        for (let index = 0; index < 70; index++) {
+          const session = await service.createSession({ ...KEY, sessionId: `s${index}` });
+          await service.appendEvent({ session, event: modelEvent('helper', index % 2 ? 'blue' : 'green') });
+        }
+      },
+    });
+    const list = page.getByRole('list', { name: 'Sessions' });
+    await page.getByRole('button', { name: 'More' }).click();
+    await expect.poll(() => list.getByRole('button').count()).toBe(71);
+    const top = () => list.evaluate((box: { scrollTop: number }) => box.scrollTop);
+    const last = list.getByRole('button').last();
+    await last.click();
+    await expect.poll(() => list.getByRole('button').last().getAttribute('aria-current')).toBe('true');
+    expect(await top()).toBeGreaterThan(500);
+    expect(await list.getByRole('button').count()).toBeGreaterThanOrEqual(70);
+    const search = page.getByRole('textbox', { name: 'Search sessions' });
+    await search.fill('blue');
+    await expect.poll(() => list.getByRole('button').count()).toBe(35);
+    await list.getByRole('button').nth(1).click();
+    await expect.poll(() => list.getByRole('button').nth(1).getAttribute('aria-current')).toBe('true');
+    expect(await search.inputValue()).toBe('blue');
+    expect(await list.getByRole('button').count()).toBe(35);
+    await page.getByRole('button', { name: 'New', exact: true }).click();
+    await expect.poll(() => search.inputValue()).toBe('');
+    await expect.poll(() => list.getByRole('button').first().textContent()).toContain('new');
+    expect(errors).toEqual([]);
+  });
+
   test('repeats a failed run after a rewind', async () => {
     const { page } = await open([{ error: new Error('broken') }, { text: 'Blue.' }]);
     await send(page, 'What color?');

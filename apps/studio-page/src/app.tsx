@@ -11,7 +11,7 @@ import { InspectorHandle } from './inspector-handle.tsx';
 import { isStop } from './message-view.tsx';
 import { type StateValues, stateBefore } from './past-state.ts';
 import type { SavedArtifact } from './saved-artifacts.tsx';
-import { SessionList } from './session-list.tsx';
+import { type ListedSessions, SessionList, useListedSessions } from './session-list.tsx';
 import { StateTab } from './state-tab.tsx';
 import { RunsTab } from './runs-tab.tsx';
 import {
@@ -131,14 +131,15 @@ export function App() {
       </Notice>
     );
   return (
-    <Workbench
-      key={`${place.appName}/${place.userId}/${place.sessionId}`}
-      apps={apps}
-      hasLogin={hasLogin}
-      place={place}
-      goTo={goTo}
-    />
+    <UserSessions key={`${place.appName}/${place.userId}`} apps={apps} hasLogin={hasLogin} place={place} goTo={goTo} />
   );
+}
+
+/** Shows one session of a user, beside the list of all. */
+function UserSessions(props: Omit<WorkbenchProps, 'list'>) {
+  const { appName, userId, sessionId } = props.place;
+  const list = useListedSessions(appName, userId);
+  return <Workbench key={sessionId} list={list} {...props} />;
 }
 
 interface NoticeProps {
@@ -193,6 +194,7 @@ interface WorkbenchProps {
   readonly hasLogin: boolean;
   readonly place: SessionKey;
   readonly goTo: (place: SessionKey) => void;
+  readonly list: ListedSessions;
 }
 
 type Panel = 'sessions' | 'chat' | 'inspect';
@@ -200,7 +202,7 @@ type Panel = 'sessions' | 'chat' | 'inspect';
 const NO_PRICES = {};
 const NO_PROMPTS: readonly string[] = [];
 
-function Workbench({ apps, hasLogin, place, goTo }: WorkbenchProps) {
+function Workbench({ apps, hasLogin, place, goTo, list }: WorkbenchProps) {
   const agent = useAgent({ client, ...place, createSession: true });
   const { chat, status } = agent;
   // The server does not send all events of a run to a client. Events that only record its progress are read after its end.
@@ -334,7 +336,15 @@ function Workbench({ apps, hasLogin, place, goTo }: WorkbenchProps) {
           </Button>
         ))}
       </nav>
-      <SessionList apps={apps} hasLogin={hasLogin} place={place} goTo={goTo} events={events} isRunning={isRunning} />
+      <SessionList
+        apps={apps}
+        hasLogin={hasLogin}
+        place={place}
+        goTo={goTo}
+        list={list}
+        events={events}
+        isRunning={isRunning}
+      />
       <section className="middle" aria-label="Chat">
         <Chat
           place={place}

@@ -22,6 +22,7 @@ const PARTS = [
   '- [x] done\n- [ ] open',
   'Text <b>with\n\nmarkup</b> inside.',
   '5 is a number.',
+  '```inline``` code, and\n\na ~~gone~~ word',
   'An image ![alt](https://example.com/a.png) and https://example.com in a text.',
 ];
 

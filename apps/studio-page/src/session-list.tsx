@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef, useState } from 'react';
+import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import type { Event, SessionKey } from '@eventloom/core';
 import { Button, Input, Label, TextField } from 'react-aria-components';
 import { ColorsButton } from './colors-button.tsx';
@@ -13,36 +13,54 @@ import {
   readSessions,
 } from './studio-client.ts';
 
-interface SessionListProps {
-  readonly apps: readonly string[];
-  /** True if the server knows the user, who cannot be changed then. */
-  readonly hasLogin: boolean;
-  readonly place: SessionKey;
-  readonly goTo: (place: SessionKey) => void;
-  /** The events of the session that is shown. */
-  readonly events: readonly Event[];
-  /** True while a run is active. The list is read again when a run begins and ends. */
-  readonly isRunning: boolean;
+/** The listed sessions of a user with the search, which stay when the person goes to another session. */
+export interface ListedSessions {
+  readonly sessions: readonly SessionListEntry[];
+  /** Position after the listed sessions; undefined if there are no more. */
+  readonly cursor: string | undefined;
+  readonly search: string;
+  readonly setSearch: (search: string) => void;
+  /** The searched word, once it has stopped changing; empty without a search. */
+  readonly word: string;
+  readonly error: string | undefined;
+  readonly setError: (error: string) => void;
+  /** Reads the first page again, or the page after a position. */
+  readonly read: (signal: AbortSignal, from?: string) => Promise<void>;
+  readonly remove: (sessionId: string) => void;
+  /** Number of pixels by which the list is scrolled. */
+  readonly scrollTop: RefObject<number>;
 }
 
-/** Shows the app, the user and their sessions, with a search. */
-export function SessionList({ apps, hasLogin, place, goTo, events, isRunning }: SessionListProps) {
-  const { appName, userId, sessionId } = place;
-  const [sessions, setSessions] = useState<readonly SessionListEntry[]>([]);
-  const [cursor, setCursor] = useState<string>();
+/** Keeps the listed sessions of a user. */
+export function useListedSessions(appName: string, userId: string): ListedSessions {
+  const [{ sessions, cursor, listedWord }, setListed] = useState<{
+    readonly sessions: readonly SessionListEntry[];
+    readonly cursor: string | undefined;
+    readonly listedWord: string;
+  }>({ sessions: [], cursor: undefined, listedWord: '' });
   const [search, setSearch] = useState('');
   const [error, setError] = useState<string>();
-  const [isDeleting, setDeleting] = useState(false);
-  const input = useRef<HTMLInputElement>(null);
-  const deleteButton = useRef<HTMLButtonElement>(null);
+  const scrollTop = useRef(0);
   const word = useSettled(search.trim());
-
   const read = useCallback(
     async (signal: AbortSignal, from?: string) => {
       try {
         const page = await readSessions({ appName, userId }, word, from, signal);
-        setSessions((before) => (from === undefined ? page.sessions : [...before, ...page.sessions]));
-        setCursor(page.nextCursor);
+        setListed((before) => {
+          const next = { cursor: page.nextCursor, listedWord: word };
+          const known = new Set((from === undefined ? page : before).sessions.map(({ id }) => id));
+          if (from !== undefined)
+            return { ...next, sessions: [...before.sessions, ...page.sessions.filter(({ id }) => !known.has(id))] };
+          // The sessions of further pages stay.
+          const last = page.sessions.at(-1)?.lastUpdateTime ?? Infinity;
+          const later =
+            before.listedWord === word && page.nextCursor !== undefined
+              ? before.sessions.filter(({ id, lastUpdateTime }) => !known.has(id) && lastUpdateTime <= last)
+              : [];
+          return later.length === 0
+            ? { ...next, sessions: page.sessions }
+            : { ...before, sessions: [...page.sessions, ...later] };
+        });
         setError(undefined);
       } catch (thrown) {
         if (!signal.aborted) setError(messageOf(thrown));
@@ -50,6 +68,49 @@ export function SessionList({ apps, hasLogin, place, goTo, events, isRunning }: 
     },
     [appName, userId, word],
   );
+  const remove = useCallback((removed: string) => {
+    setListed((before) => ({ ...before, sessions: before.sessions.filter(({ id }) => id !== removed) }));
+  }, []);
+  const isListed = listedWord === word;
+  return {
+    sessions,
+    // The position belongs to the search before.
+    cursor: isListed ? cursor : undefined,
+    search,
+    setSearch,
+    word,
+    error,
+    setError,
+    read,
+    remove,
+    scrollTop,
+  };
+}
+
+interface SessionListProps {
+  readonly apps: readonly string[];
+  /** True if the server knows the user, who cannot be changed then. */
+  readonly hasLogin: boolean;
+  readonly place: SessionKey;
+  readonly goTo: (place: SessionKey) => void;
+  readonly list: ListedSessions;
+  /** The events of the session that is shown. */
+  readonly events: readonly Event[];
+  /** True while a run is active. The list is read again when a run begins and ends. */
+  readonly isRunning: boolean;
+}
+
+/** Shows the app, the user and their sessions, with a search. */
+export function SessionList({ apps, hasLogin, place, goTo, list, events, isRunning }: SessionListProps) {
+  const { appName, userId, sessionId } = place;
+  const { sessions, cursor, search, setSearch, word, error, setError, read, remove, scrollTop } = list;
+  const [isDeleting, setDeleting] = useState(false);
+  const input = useRef<HTMLInputElement>(null);
+  const deleteButton = useRef<HTMLButtonElement>(null);
+  const box = useRef<HTMLUListElement>(null);
+  useLayoutEffect(() => {
+    if (box.current) box.current.scrollTop = scrollTop.current;
+  }, [scrollTop]);
 
   // The server stores a new session with its first event.
   const isStored = events.some(({ id }) => !id.startsWith('local-'));
@@ -83,6 +144,7 @@ export function SessionList({ apps, hasLogin, place, goTo, events, isRunning }: 
   const deleteSession = async (): Promise<void> => {
     try {
       await client.session(place).delete();
+      remove(sessionId);
       goTo({ ...place, sessionId: newSessionId() });
     } catch (thrown) {
       setError(messageOf(thrown));
@@ -129,7 +191,15 @@ export function SessionList({ apps, hasLogin, place, goTo, events, isRunning }: 
         <TextField className="search" aria-label="Search sessions" value={search} onChange={setSearch}>
           <Input placeholder="Search" title="Searches the messages" />
         </TextField>
-        <Button className="primary" onPress={() => goTo({ ...place, sessionId: newSessionId() })}>
+        <Button
+          className="primary"
+          onPress={() => {
+            // The new session is the first of the list.
+            setSearch('');
+            scrollTop.current = 0;
+            goTo({ ...place, sessionId: newSessionId() });
+          }}
+        >
           New
         </Button>
       </div>
@@ -138,7 +208,14 @@ export function SessionList({ apps, hasLogin, place, goTo, events, isRunning }: 
           {error}
         </p>
       )}
-      <ul className="sessions" aria-label="Sessions">
+      <ul
+        className="sessions"
+        aria-label="Sessions"
+        ref={box}
+        onScroll={({ currentTarget }) => {
+          scrollTop.current = currentTarget.scrollTop;
+        }}
+      >
         {!isListed && word === '' && (
           <li>
             <button type="button" aria-current="true">
