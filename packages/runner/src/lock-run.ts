@@ -191,6 +191,7 @@ async function lockForContinuedRun(
       await lock.withdraw();
       throw error;
     }
+    // The answered run ended, or began to wait, before the session was locked: it is looked up again.
     await lock.withdraw();
   }
 }

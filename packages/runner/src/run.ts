@@ -63,6 +63,7 @@ export async function* run(
     locked = locking instanceof Promise ? await locking : locking;
     const { start, config } = locked;
     const { session } = locked.loaded;
+    // Undefined without a message, and if the store has it already.
     const sent =
       locked.isMessageStored || !start.message ? undefined : await matchMessage(runner, locked, start.message);
     const running = new RunInvocation(runner, locked, control, sent?.message ?? start.message);

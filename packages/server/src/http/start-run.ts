@@ -116,18 +116,17 @@ export async function startRun(
     webhook,
   };
   const beganMs = server.platform.now();
-  const isQueued = (runConfig.onBusy ?? runner.runConfig.onBusy ?? 'queue') === 'queue';
-  if (isQueued && requestId !== undefined) {
+  if (requestId !== undefined) {
+    const key = { appName, userId, sessionId };
+    const isQueued = (runConfig.onBusy ?? runner.runConfig.onBusy ?? 'queue') === 'queue';
     // A repeated request does not wait for the session again, because the session has the request's id once its message is stored.
-    const stored = server.runs.inFlightRequest({ appName, userId, sessionId }, requestId)?.whenBegun();
+    const stored = isQueued ? server.runs.inFlightRequest(key, requestId)?.whenBegun() : undefined;
     if (stored) await (waitMs === undefined ? stored : within(server.platform, stored, waitMs));
+    await server.runs.refuseCancelled(runner, key, requestId);
   }
-  if (runConfig.requestId !== undefined)
-    await server.runs.refuseCancelled(runner, { appName, userId, sessionId }, runConfig.requestId);
-  const hasAnswers = hasResponses(newMessage);
   const log = server.runs.start(runner, params, { quota });
   if (waitMs !== undefined) await begunWithin(server, log, waitMs, server.platform.now() - beganMs);
-  else if (hasAnswers || requestId !== undefined) await log.whenBegun();
+  else if (requestId !== undefined || hasResponses(newMessage)) await log.whenBegun();
   const { failure } = log;
   if (!failure || ifKnown === 'reject' || !RequestKnownError.isInstance(failure)) return { log, known: undefined };
   // If the client requests it, a run whose process ended is resumed first.
