@@ -178,6 +178,10 @@ describe.each([
     await expect.poll(async () => (await levels())[0]).toBeGreaterThan(0);
     await expect.poll(async () => (await levels())[1]).toBeGreaterThan(0);
     await keepPicture(page, `voice-${pictures}`);
+    await page.setViewportSize({ width: 390, height: 780 });
+    const topOf = async (name: string) => (await page.getByRole('button', { name, exact: true }).boundingBox())?.y;
+    expect(await topOf('Mute')).toBe(await topOf('End call'));
+    await page.setViewportSize({ width: 1440, height: 900 });
     models.gate.open();
     await expect.poll(async () => (await levels())[1]).toBe(0);
     await page.getByRole('button', { name: 'End call' }).click();
