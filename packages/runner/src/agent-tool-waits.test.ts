@@ -9,11 +9,13 @@ import {
   type LlmRequest,
   type LlmResponse,
 } from '@eventloom/core';
+import { Calls } from '@eventloom/core/internal';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { AgentTool, type AgentToolConfig, LoopAgent, ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
 import { type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
+import { CustomAgent, textEvent } from './fixtures/custom-agent.ts';
 import { restarting } from './fixtures/restarted-run.ts';
 import { saying, scenario, scripted } from './fixtures/scenario.ts';
 import { dying } from './resume/fixtures/dying-service.ts';
@@ -74,6 +76,28 @@ function answer(events: readonly Event[], id = questions(events)[0]?.id ?? '', r
   const invocationId = events[0]?.invocationId ?? '';
   return { invocationId, newMessage: { parts: [{ functionResponse: { id, response: { ...response } } }] } };
 }
+
+test.each(['pay', 'wait'])('a call of %s that waits is cancelled when an agent beside it fails', async (name) => {
+  const { run, stored, agentOf, paid } = await setUp();
+  const leadWith = () => {
+    const asks = agentOf('asks', [{ calls: [{ id: 'c9', name }] }, 'never']);
+    const fails = new CustomAgent('fails', async function* (context) {
+      while (!context.session.events.some(({ longRunningToolIds }) => longRunningToolIds))
+        yield textEvent(context, 'not yet');
+      throw new TypeError('broken');
+    });
+    const both = new ParallelAgent({ name: 'both', subAgents: [asks, fails] });
+    return agentOf('lead', [ask('both'), 'done', 'again'], toolOf(both));
+  };
+  const events = await run(leadWith());
+  expect(responses(events)).toEqual([['both', { error: 'broken' }]]);
+  expect((await stored()).at(-1)?.object).toBe('runner.end');
+  expect(new Calls(await stored()).waiting).toEqual([]);
+  const id = events.findLast(({ longRunningToolIds }) => longRunningToolIds)?.longRunningToolIds?.[0];
+  const { newMessage } = answer(events, id);
+  await expect(run(leadWith(), { newMessage })).rejects.toThrow('was cancelled with its run or its agent');
+  expect(paid).toEqual([]);
+});
 
 describe('an AgentTool in a resumable run', () => {
   test.each([false, true])(

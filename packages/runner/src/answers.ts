@@ -124,7 +124,9 @@ function checkCall(
     );
   }
   if (isCancelled(call))
-    fail(`the call ${JSON.stringify(id)} was cancelled with its run, so it takes no answer; send a message without it`);
+    fail(
+      `the call ${JSON.stringify(id)} was cancelled with its run or its agent, so it takes no answer; send a message without it`,
+    );
   if (!call.isLongRunning) {
     const fault = call.responses.length > 0 ? 'has already been answered' : 'can be answered only by its tool';
     fail(`the call ${JSON.stringify(id)} ${fault}`);

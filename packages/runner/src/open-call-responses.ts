@@ -102,7 +102,7 @@ function answerCalls(
   return { content: { role: 'user', parts }, actions: mergeEventActions(changes), ...tags };
 }
 
-const CANCELLED = { error: 'cancelled', message: 'The run was cancelled while it waited for an answer.' };
+const CANCELLED = { error: 'cancelled', message: 'The run or the agent ended while the call waited for an answer.' };
 
 /**
  * Returns the ledger's entry of a call. A call that ran after a person's answer is recorded under the event of that answer. Its entry under

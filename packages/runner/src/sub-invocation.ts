@@ -65,7 +65,9 @@ export async function* runSubInvocation(
       if (committed.partial !== true || request.streaming) yield committed;
     }
     hasEnded = true;
-    if (context.isPaused) request.onPause?.();
+    if (!context.isPaused) return;
+    parent.pause();
+    request.onPause?.();
   } finally {
     await driver.return();
     if (!hasEnded) await own.answerOpenCalls();
@@ -100,8 +102,8 @@ class SubInvocationCommitter extends EventCommitter {
   }
 
   /**
-   * Stores responses to the calls of an agent that failed, because its run may continue without it. An aborted run answers all of its calls
-   * itself, or leaves them to the process that resumes it. Never rejects.
+   * Stores responses to the calls of an agent that failed, because its run may continue without it. Calls and requests that wait for a person
+   * are cancelled. An aborted run answers all of its calls itself, or leaves them to the process that resumes it. Never rejects.
    */
   async answerOpenCalls(): Promise<void> {
     const { platform, invocationId, invocation } = this.#context;
@@ -109,7 +111,8 @@ class SubInvocationCommitter extends EventCommitter {
     const params = (author: string): EventParams => this.#context.createEvent({ author });
     try {
       await storeResponses(async (refused) => {
-        const events = await responsesToOpenCalls(this.#lock, invocation, invocationId, params, [], refused);
+        const waiting = Calls.of(invocation.session, invocation.derived).waitingIn(invocationId);
+        const events = await responsesToOpenCalls(this.#lock, invocation, invocationId, params, waiting, refused);
         for (const event of events) await this.append(this.complete(event));
       });
     } catch (error) {

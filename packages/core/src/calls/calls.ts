@@ -286,7 +286,8 @@ export class Calls {
    * its branch. If its run made such calls on several branches, each response takes another one without a response. Without such a call, the
    * newest of the id, so that the caller can say why it takes no response.
    *
-   * Calls that were imported are never found, and those of an agent that runs as a tool only while they wait in a run that can continue.
+   * Calls that were imported are never found, and those of an agent that runs as a tool only while they wait in a run that can continue, or if
+   * they were cancelled.
    *
    * @param ids the ids of the message's responses, in their order
    * @param invocationId only calls of this run; default: of every run
@@ -302,12 +303,13 @@ export class Calls {
   }
 
   #answerable(id: string, invocationId: string | undefined): Answerable {
-    const calls = this.named(id).filter(
-      ({ event, branch, isLongRunning, isImported }) =>
-        (invocationId === undefined || event.invocationId === invocationId) &&
-        !isImported &&
-        (enclosureOf(branch) === '' || (isLongRunning && this.canContinue(event.invocationId))),
-    );
+    const calls = this.named(id).filter((call) => {
+      const { event, branch, isLongRunning, isImported } = call;
+      if (isImported || (invocationId !== undefined && event.invocationId !== invocationId)) return false;
+      return (
+        enclosureOf(branch) === '' || (isLongRunning && (this.canContinue(event.invocationId) || isCancelled(call)))
+      );
+    });
     const lastOnBranch = new Map(calls.map((call) => [call.branch, call]));
     const waiting = calls.filter((call) => call.isLongRunning && lastOnBranch.get(call.branch) === call);
     const newest = waiting.at(-1);
@@ -318,7 +320,7 @@ export class Calls {
   }
 }
 
-/** True for a call that was cancelled with its run, so that no message can answer it. */
+/** True for a call that was cancelled with its run or its agent, so that no message can answer it. */
 export function isCancelled({ responses }: SessionCall): boolean {
   return responses.some(({ event }) => hasTag(event, EventTag.cancelled));
 }

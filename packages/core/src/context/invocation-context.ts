@@ -391,7 +391,8 @@ export class InvocationContext {
   pause(): void {
     if (!this.isResumable || this.#isPaused) return;
     this.#isPaused = true;
-    this.#parent?.pause();
+    // The caller of a sub-invocation waits once that has ended: it may still fail, and its caller continues then.
+    if (this.#parent?.progress === this.progress) this.#parent.pause();
   }
 
   /**

@@ -10,7 +10,7 @@ import { IDS, scenario } from '../fixtures/scenario.ts';
 import { Runner } from '../runner.ts';
 import { dying } from './fixtures/dying-service.ts';
 
-const CANCELLED = { error: 'cancelled', message: 'The run was cancelled while it waited for an answer.' };
+const CANCELLED = { error: 'cancelled', message: 'The run or the agent ended while the call waited for an answer.' };
 const APPROVED = { confirmed: true };
 
 const idOf = ([event]: readonly Event[]): string => event?.invocationId ?? expect.unreachable();
@@ -48,7 +48,9 @@ describe.each([true, false])('cancelling a run that waits for a confirmation (re
     const before = await stored();
     const refused = send(answer(request, APPROVED));
     await expect(refused).rejects.toThrow(InvalidMessageError);
-    await expect(refused).rejects.toThrow(/the call ".*" was cancelled with its run, so it takes no answer/);
+    await expect(refused).rejects.toThrow(
+      /the call ".*" was cancelled with its run or its agent, so it takes no answer/,
+    );
     expect(ran).toEqual([]);
     expect(await stored()).toEqual(before);
   });
