@@ -104,7 +104,7 @@ export interface StaticRequest {
   readonly transfer: StaticTransfer | undefined;
   /** The agent's tools; undefined if there is a toolset, or a tool that changes more of a request than its tool list. */
   readonly tools: readonly BaseTool[] | undefined;
-  /** Instruction and tools together; undefined if a part of the request may change from step to step, or the model cannot call the tools. */
+  /** Instruction and tools together; undefined if a part of the request, such as a declaration, may change from step to step, or the model cannot call the tools. */
   readonly whole: WholeRequest | undefined;
   /** True if an agent that this one calls as a tool passes its sources on. */
   readonly isGrounded: boolean;
@@ -154,7 +154,8 @@ function createStaticRequest(agent: LlmAgent, rootAgent: BaseAgent, model: BaseL
   const transfer = createTransfer(agent, rootAgent);
   const tools = plainTools(agent);
   const isWhole = !agent.planner && !agent.codeExecutor && !agent.outputValueSchema && agent.mode !== 'task';
-  const whole = isWhole && instruction !== undefined && tools ? createWhole(instruction, transfer, tools) : undefined;
+  const fixed = isWhole && tools?.every(hasFixedDeclaration) ? tools : undefined;
+  const whole = fixed && instruction !== undefined ? createWhole(instruction, transfer, fixed) : undefined;
   const isTaken = !whole?.declarations.length || model.capabilities().tools;
   const isGrounded = agent.tools.some((tool) => isBaseTool(tool) && tool.propagateGroundingMetadata);
   return {
@@ -211,6 +212,11 @@ function plainTools({ tools }: LlmAgent): readonly BaseTool[] | undefined {
 /** Returns true for a tool that only adds itself to a request. */
 export function isPlainTool(tool: BaseTool): boolean {
   return tool.processLlmRequest === BaseTool.prototype.processLlmRequest;
+}
+
+/** Returns false for a tool that creates its declaration each time it is asked, because the declaration may change from request to request. */
+function hasFixedDeclaration(tool: BaseTool): boolean {
+  return tool._getDeclaration() === tool._getDeclaration();
 }
 
 /** @throws ConfigurationError if two tools have the same name */

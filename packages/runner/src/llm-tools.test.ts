@@ -132,6 +132,28 @@ test('a call that the service answered in the same reply is not run, and the rep
 
 // Control.
 
+test('each request has the declaration that the class of a tool returns for it', async () => {
+  class Counting extends BaseTool {
+    #asked = 0;
+    constructor() {
+      super({ name: 'f', description: '' });
+    }
+    override _getDeclaration() {
+      return { name: this.name, description: `step ${this.#asked}` };
+    }
+    override async runAsync(): Promise<unknown> {
+      return ++this.#asked;
+    }
+  }
+  const { run, model } = await scenario({
+    model: [{ calls: [call('f')] }, 'done'],
+    agent: { tools: [new Counting()] },
+  });
+  await run();
+  const declared = model.requests.map(({ request }) => JSON.stringify(request.config.tools));
+  expect(declared).toEqual([expect.stringContaining('step 0'), expect.stringContaining('step 1')]);
+});
+
 test('a tool with skipSummarization ends the turn with its response', async () => {
   const tool = new FunctionTool({
     name: 'f',
