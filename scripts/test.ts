@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { availableParallelism, setPriority, tmpdir } from 'node:os';
+import { availableParallelism, getPriority, setPriority, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { createInterface } from 'node:readline';
 import { processTests, unitTests } from './node-tests.ts';
@@ -42,8 +42,8 @@ process.env['GOGC'] ??= '400';
 process.env['GOMEMLIMIT'] ??= '3GiB';
 
 /**
- * The nice value of scripts that hardly wait. They take the time in which tests that start processes and browsers wait, and end last, with all
- * processors busy. With a much higher value, a test beside those could reach its time limit.
+ * Added to the nice value of scripts that hardly wait. They take the time in which tests that start processes and browsers wait, and end
+ * last, with all processors busy. With much more, a test beside those could reach its time limit.
  */
 const COMPUTING = 5;
 
@@ -89,8 +89,8 @@ function foldersOf(patterns: readonly string[]): string[] {
 }
 
 /** Runs a script that passes or fails as a whole, and counts it as one test. */
-async function runCheck(script: string, priority = 0): Promise<Outcome> {
-  const ok = await run(script, [], priority);
+async function runCheck(script: string, niceness = 0): Promise<Outcome> {
+  const ok = await run(script, [], niceness);
   return { name: script, passed: ok ? 1 : 0, failed: ok ? 0 : 1, skipped: 0, failures: [] };
 }
 
@@ -99,11 +99,11 @@ async function runCheck(script: string, priority = 0): Promise<Outcome> {
  * failure.
  * @param filters the folders whose tests are run, or none for all tests, and options of vitest
  */
-async function runTests(script: string, filters: readonly string[], priority = 0): Promise<Outcome> {
+async function runTests(script: string, filters: readonly string[], niceness = 0): Promise<Outcome> {
   const name = [script, ...filters.filter((filter) => !filter.startsWith('--'))].join(' ');
   const report = join(reports, `${name.replaceAll(/[: /]+/g, '-')}.json`);
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
-  const ok = await run(script, [...filters, '--allowOnly=false', ...reporters], priority);
+  const ok = await run(script, [...filters, '--allowOnly=false', ...reporters], niceness);
   if (!existsSync(report)) return { name, passed: 0, failed: 1, skipped: 0, failures: [`${name} wrote no report`] };
   const { numPassedTests, numPendingTests, testResults } = JSON.parse(readFileSync(report, 'utf8')) as VitestReport;
   const failures = testResults.flatMap(({ name: file, status, message, assertionResults }) => {
@@ -121,10 +121,10 @@ async function runTests(script: string, filters: readonly string[], priority = 0
 }
 
 /** Runs a script, with its name before each line that it writes. */
-async function run(script: string, options: readonly string[], priority: number): Promise<boolean> {
+async function run(script: string, options: readonly string[], niceness: number): Promise<boolean> {
   const child = spawn('pnpm', ['run', script, ...options], { stdio: ['ignore', 'pipe', 'pipe'] });
   // The processes that it starts inherit the value.
-  if (child.pid !== undefined) setPriority(child.pid, priority);
+  if (child.pid !== undefined && niceness > 0) setPriority(child.pid, Math.min(getPriority() + niceness, 19));
   for (const stream of [child.stdout, child.stderr]) {
     createInterface(stream).on('line', (line) => console.log(`${script} │ ${line}`));
   }
