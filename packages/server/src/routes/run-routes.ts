@@ -156,7 +156,7 @@ async function begin(request: ServerRequest): Promise<Response> {
   if (known) {
     state = await runs.follower.state(request.runner(), key, known.invocationId);
   } else {
-    if (webhook) webhooks?.noteStored(log.ended);
+    if (webhook) webhooks?.noteStored(key, log.ended);
     if (log.failure && !log.hasBegun) return failedResponse(request, log, log.failure);
     if (log.publication) await within(platform, log.publication.announced, limits.answerAfterMs);
     state = await recordedState(request, log);
@@ -171,7 +171,7 @@ async function begin(request: ServerRequest): Promise<Response> {
     } catch (error) {
       return errorResponse(withoutWebhook(invocationId, error), headers);
     }
-    webhooks.noteStored(runs.inFlightRun(key, invocationId)?.ended);
+    webhooks.noteStored(key, runs.inFlightRun(key, invocationId)?.ended);
   }
   return jsonTextResponse(JSON.stringify(state), headers, 202);
 }

@@ -421,6 +421,37 @@ test('receivers that never answer do not delay the webhooks of other users', asy
   await endOf(played);
 });
 
+test('the webhook of a run that ends is sent although more messages than are listed wait before it', async () => {
+  const hanging = await startReceiver(() => undefined);
+  const receiver = await startReceiver(withStatus());
+  const slow = Array.from({ length: 23 }, (_, index) => `slow-${index}`);
+  const played = await setUp(Array<string>(slow.length + 1).fill('done'), [hanging.origin, receiver.origin]);
+  const { server, sessionService } = played;
+  const begin = async (userId: string, webhook?: object) => {
+    await sessionService.getOrCreateSession({ ...sessionKey, userId });
+    const body = JSON.stringify({ newMessage: { parts: [{ text: 'hi' }] }, webhook });
+    const path = SESSION.replace('ann', userId);
+    const begun = await server.fetch(new Request(`http://localhost${path}/runs`, { method: 'POST', body }));
+    return ((await begun.json()) as { readonly invocationId: string }).invocationId;
+  };
+  for (const userId of slow) {
+    const invocationId = await begin(userId);
+    for (let of = 0; of < 50; of++)
+      await sessionService.putRunWebhook({
+        ...sessionKey,
+        userId,
+        invocationId,
+        id: `a-${userId}-${of}`,
+        url: `${hanging.origin}/${of}`,
+      });
+  }
+  await server.whenIdle();
+  await begin('fast', { url: receiver.origin });
+  await receiver.received(1);
+  hanging.close();
+  await endOf(played);
+});
+
 test('a session that is deleted during a run sends the webhook of the run', async () => {
   const receiver = await startReceiver(withStatus());
   const gate = new Gate();

@@ -75,6 +75,9 @@ const MAX_ATTEMPTS_OF_USER = 8;
 /** Maximum number of listed webhooks: those of twenty users who have as many as they may, so that those of other users are found as well. */
 const MAX_LISTED = 20 * MAX_PENDING_OF_USER;
 
+/** The user of a run with a webhook. */
+export type WebhookUser = Pick<SessionKey, 'appName' | 'userId'>;
+
 /** A message about the end of a run, and its webhook. */
 export interface WebhookMessage {
   readonly webhook: RunWebhook;
@@ -94,6 +97,8 @@ export class Webhooks {
   readonly #params: WebhooksParams;
   /** Active attempts, by the ids of their webhooks. */
   readonly #attempts = new Map<string, { readonly userId: string; readonly settled: Promise<void> }>();
+  /** The users whose runs have ended since the last search. */
+  #endedUsers: WebhookUser[] = [];
   #searching: Promise<void> | undefined;
   #isAsked = false;
   /** The time of the next attempt; `Infinity` if there is none. */
@@ -171,11 +176,15 @@ export class Webhooks {
     return { id: `msg_${platform.newUuid()}`, url: href };
   }
 
-  /** Records that a webhook was stored with a run. This process or another one sends the message when the run has ended. */
-  noteStored(ended: Promise<void> = Promise.resolve()): void {
+  /** Records that a webhook was stored with a run of a user. This process or another one sends the message when the run has ended. */
+  noteStored(user: WebhookUser, ended: Promise<void> = Promise.resolve()): void {
     const { platform } = this.#params;
     this.#dueMs = Math.min(this.#dueMs, platform.now());
-    platform.background(ended.then(() => this.search()));
+    const search = (): Promise<void> => {
+      this.#endedUsers.push(user);
+      return this.search();
+    };
+    platform.background(ended.then(search));
   }
 
   /**
@@ -255,12 +264,21 @@ export class Webhooks {
   /** Starts due attempts, one of each user in turn. Returns the time of the next attempt. */
   async #beginDue(): Promise<number> {
     const nowMs = this.#params.platform.now();
+    const endedUsers = this.#endedUsers;
+    this.#endedUsers = [];
     let nextMs = Infinity;
     for (const runner of this.#params.runners) {
       const { appName, sessionService } = runner;
       const listed = await sessionService.listRunWebhooks({ appName, limit: MAX_LISTED });
-      const due = listed.filter(({ dueMs }) => dueMs <= nowMs);
+      const isDue = ({ dueMs }: RunWebhook): boolean => dueMs <= nowMs;
+      const due = listed.filter(isDue);
       nextMs = Math.min(nextMs, listed[due.length]?.dueMs ?? Infinity);
+      // The list may have no room for these users, if many others have all their messages due.
+      const unlisted = due.length < MAX_LISTED ? [] : endedUsers.filter((user) => user.appName === appName);
+      for (const userId of new Set(unlisted.map((user) => user.userId))) {
+        const ofUser = await sessionService.listRunWebhooks({ appName, userId, limit: MAX_PENDING_OF_USER });
+        due.push(...ofUser.filter(isDue));
+      }
       const byUser = [...Map.groupBy(due, ({ userId }) => userId).values()];
       for (let turn = 0; byUser.some((webhooks) => webhooks.length > turn); turn++) {
         for (const webhooks of byUser) {
