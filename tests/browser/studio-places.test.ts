@@ -116,7 +116,7 @@ test('a message that the server refuses stays with its error while the page look
   await send(page, 'word '.repeat(300));
   const alert = page.getByRole('alert');
   await alert.waitFor();
-  const isLook = (response: { url(): string }): boolean => response.url().endsWith('?numRecentEvents=1&ifExists=true');
+  const isLook = (response: { url(): string }): boolean => response.url().endsWith('&limit=1&ifExists=true');
   await page.waitForResponse(isLook);
   // What the first answer changed is shown when the page looks again.
   await page.waitForResponse(isLook);
@@ -369,6 +369,37 @@ test('the colors of the page are those of the system until the person chooses ot
   await page.getByRole('button', { name: 'Colors: dark' }).click();
   await page.getByRole('button', { name: 'Colors: system' }).waitFor();
   expect(await background()).toBe(light);
+  expect(errors).toEqual([]);
+});
+
+test('a thought and a call that were opened stay open when the run ends', async () => {
+  const gate = new Gate();
+  const thought = [{ text: 'It may be blue.', thought: true }];
+  const { page, errors } = await open(
+    [{ chunks: [thought, [{ functionCall: { name: 'look' } }]] }, { chunks: ['The sky ', gate, 'is blue.'] }],
+    { tools: [look] },
+  );
+  await send(page, 'What color?');
+  const log = page.getByRole('log');
+  await log.getByText('The sky').waitFor();
+  await log.locator('details.thought summary').click();
+  await log.locator('details.call summary').click();
+  await log.getByText('"color": "blue"').waitFor();
+  gate.open();
+  await log.getByText('The sky is blue.').waitFor();
+  await page.getByText('4 of 4').waitFor();
+  await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
+  // The page has read the session after the run.
+  await expect
+    .poll(() =>
+      page.evaluate(
+        "performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('first?ifExists=true')).length",
+      ),
+    )
+    .toBe(2);
+  expect(await log.locator('details[open]').count()).toBe(2);
+  await log.getByText('It may be blue.').waitFor();
+  await log.getByText('"color": "blue"').waitFor();
   expect(errors).toEqual([]);
 });
 

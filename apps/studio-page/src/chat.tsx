@@ -69,6 +69,7 @@ export function Chat({
     () => [...new Set(messages.map(({ author }) => author))].filter((author) => author !== 'user'),
     [messages],
   );
+  const keys = useMemo(() => keysOf(messages), [messages]);
   const [shown, setShown] = useState(SHOWN);
   const first = Math.max(0, messages.length - shown);
   const isRunning = status === 'running' || status === 'reconnecting';
@@ -143,7 +144,7 @@ export function Chat({
             {messages.slice(first).map((message, index, all) => {
               const saved = artifacts.get(message.id);
               return (
-                <Fragment key={message.id}>
+                <Fragment key={keys[first + index]}>
                   <MessageView
                     message={message}
                     isNamed={all[index - 1]?.author !== message.author}
@@ -224,6 +225,20 @@ export function Chat({
       />
     </>
   );
+}
+
+/**
+ * Returns a key for each message: its number among those of its agent in its run. A streamed message has another id when the session is read
+ * after the run, and what the person opened in it stays open.
+ */
+function keysOf(messages: readonly Message[]): readonly string[] {
+  const counts = new Map<string, number>();
+  return messages.map(({ invocationId, author, branch = '' }) => {
+    const place = `${invocationId} ${author} ${branch}`;
+    const count = counts.get(place) ?? 0;
+    counts.set(place, count + 1);
+    return `${place} ${count}`;
+  });
 }
 
 /** Returns the prompts that the person has not sent; an empty list once they have written a message of their own. */

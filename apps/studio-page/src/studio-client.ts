@@ -116,7 +116,7 @@ async function readJson<T>(path: string, signal: AbortSignal | null = null): Pro
   const response = await fetch(serverUrl + path, { headers: headers(), signal });
   if (!response.ok) throw await toError(response);
   noteServerTime(response);
-  return (await response.json()) as T;
+  return (response.status === 204 ? undefined : await response.json()) as T;
 }
 
 /** Returns the error in an answer: the server sends `{error, code}`. */
@@ -197,6 +197,19 @@ export function readInitialState(session: {
 }): Promise<Readonly<Record<string, unknown>>> {
   const path = `${userPath(session.appName, session.userId)}/sessions/${encodeURIComponent(session.sessionId)}`;
   return readJson(`/studio-api${path}/initial-state`);
+}
+
+/** Reads the id of the newest event of a session; undefined if there is none or no session. */
+export async function readNewestEventId(session: {
+  readonly appName: string;
+  readonly userId: string;
+  readonly sessionId: string;
+}): Promise<string | undefined> {
+  const path = `${userPath(session.appName, session.userId)}/sessions/${encodeURIComponent(session.sessionId)}`;
+  const events = await readJson<readonly { readonly id: string }[] | undefined>(
+    `${path}/events?order=desc&limit=1&ifExists=true`,
+  );
+  return events?.[0]?.id;
 }
 
 /** Reads the unfinished runs of all sessions of a user. */

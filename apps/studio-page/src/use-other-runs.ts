@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react';
 import type { UseAgentResult } from '@eventloom/client/react';
+import { readNewestEventId } from './studio-client.ts';
 
 /** The beginning of the id of a message that the page has not read from the server; the id of its request follows. */
 const LOCAL = 'local-';
@@ -24,8 +25,7 @@ export function useChangesElsewhere({ chat, status, events }: UseAgentResult, is
       if (document.visibilityState !== 'visible') return;
       try {
         // The session may not exist yet, or may have been deleted.
-        const session = await chat.session.get({ numRecentEvents: 1, ifExists: true });
-        const isChanged = session?.events.at(-1)?.id !== newestId;
+        const isChanged = (await readNewestEventId(chat.session.key)) !== newestId;
         if (isChanged && isCurrent && chat.snapshot.status === 'idle') void chat.load();
       } catch {
         // The server may be restarting. The next action of the person shows an error that lasts.

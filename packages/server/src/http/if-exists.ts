@@ -5,6 +5,9 @@ import type { ServerRequest } from './server-request.ts';
 export const IF_EXISTS =
   '`true` answers 204 instead of 404 for what does not exist. A browser writes each 404 to its console, also one that its page expects.';
 
+/** The description of the answer 204 of a route about a session. */
+export const NO_SESSION = 'With `ifExists=true`: the session does not exist';
+
 /** Answers a request; with `ifExists=true`, an error with this code is answered with 204. */
 export async function answerIfExists(
   request: ServerRequest,

@@ -1,6 +1,7 @@
 import { InvalidRequestError, serializeEvent } from '@eventloom/core';
 import { sessionKeyOf } from '@eventloom/core/internal';
 import { readForkSessionRequest, readRewindSessionRequest } from '@eventloom/core/wire';
+import { answerIfExists, IF_EXISTS, NO_SESSION } from '../http/if-exists.ts';
 import { checkId } from '../http/request-body.ts';
 import type { ServerRequest } from '../http/server-request.ts';
 import { cursorHeader, jsonTextResponse, NEXT_CURSOR } from '../http/responses.ts';
@@ -20,10 +21,12 @@ async function listEvents(request: ServerRequest): Promise<Response> {
   }
   const { sessionService } = request.runner();
   const listing = { ...key, order, limit: request.queryInteger('limit'), cursor: request.query('cursor') } as const;
-  return request.server.answers.answer(key.userId, async () => {
-    const { events, nextCursor } = await sessionService.listEvents(listing);
-    return { parts: eventListParts(events), headers: cursorHeader(nextCursor) };
-  });
+  return answerIfExists(request, 'SESSION_NOT_FOUND', () =>
+    request.server.answers.answer(key.userId, async () => {
+      const { events, nextCursor } = await sessionService.listEvents(listing);
+      return { parts: eventListParts(events), headers: cursorHeader(nextCursor) };
+    }),
+  );
 }
 
 async function rewind(request: ServerRequest): Promise<Response> {
@@ -67,8 +70,10 @@ export const historyRoutes: readonly HttpRoute[] = [
       order: 'asc (default) begins with the oldest event, desc with the newest.',
       limit: { type: 'integer', description: 'Maximum number of events, at most 1000. Default 100.' },
       cursor: `The ${NEXT_CURSOR} of the previous page, which has the same order.`,
+      ifExists: IF_EXISTS,
     },
     answer: { component: 'Event', isList: true },
+    noContent: NO_SESSION,
     errors: [429],
     handle: listEvents,
   },

@@ -51,15 +51,16 @@ describe('reading a session', () => {
     ]);
   });
 
-  test('that does not exist is a 204 with ifExists=true, and so is the state of an unknown run', async () => {
+  test('that does not exist is a 204 with ifExists=true, and so are its events and the state of an unknown run', async () => {
     const { server } = setUp();
     const read = async (path: string): Promise<Response> =>
       server.fetch(new Request(`http://localhost${SESSIONS}${path}`, { headers: { accept: 'application/json' } }));
-    for (const path of ['/nope?ifExists=true', '/nope/runs/e-1?ifExists=true']) {
+    for (const path of ['/nope?ifExists=true', '/nope/events?ifExists=true', '/nope/runs/e-1?ifExists=true']) {
       const answer = await read(path);
       expect([answer.status, await answer.text()]).toEqual([204, '']);
     }
-    for (const path of ['/nope?ifExists=false', '/nope/runs/e-1']) expect((await read(path)).status).toBe(404);
+    for (const path of ['/nope?ifExists=false', '/nope/events', '/nope/runs/e-1'])
+      expect((await read(path)).status).toBe(404);
   });
 
   test('of an unknown app is a 404, also with ifExists=true', async () => {

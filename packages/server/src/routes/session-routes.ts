@@ -17,7 +17,7 @@ import {
 } from '@eventloom/core/wire';
 import type { Runner } from '@eventloom/runner';
 import type { ServerRequest } from '../http/server-request.ts';
-import { answerIfExists, IF_EXISTS } from '../http/if-exists.ts';
+import { answerIfExists, IF_EXISTS, NO_SESSION } from '../http/if-exists.ts';
 import { inTurns } from '../http/in-turns.ts';
 import { checkEventCounts, checkId } from '../http/request-body.ts';
 import { type AnswerText, SMALL_CHARS } from '../http/large-answers.ts';
@@ -196,7 +196,7 @@ export const sessionRoutes: readonly HttpRoute[] = [
       ifExists: IF_EXISTS,
     },
     answer: { component: 'Session' },
-    noContent: 'With `ifExists=true`: the session does not exist',
+    noContent: NO_SESSION,
     errors: [429],
     handle: get,
   },
