@@ -64,7 +64,7 @@ const bundles = [
   // finished, and runs that end with their storage (0.5 kB). Answers without a 404 for what a page may expect to be absent, and
   // ids of copies that name their origin (0.3 kB). Logs of stopped runs that end with what is stored, failures that
   // a rewind undid, and writers of protocols that throw: 0.5 kB. It grows with the runtime.
-  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 157_000 },
+  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 157_300 },
   // The aim is 185 kB, for the same reasons. The object's store of runs is gone.
   // The root entry: the code that a page with a chat loads. The limit is 8 kB, of 1,024 bytes each.
   { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
@@ -101,7 +101,7 @@ const bundles = [
   // Failed calls of models, above: 0.2 kB. Ends of live runs in other processes: 0.1 kB.
   // Followers, unfinished runs and ends of storages, above: 0.5 kB. Schemas and nodes, above: 0.8 kB. Answers without a 404
   // and ids of copies, above: 0.3 kB. Refused requests of adk-web: 0.2 kB.
-  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 254_500 },
+  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 254_700 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');
