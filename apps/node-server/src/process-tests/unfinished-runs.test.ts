@@ -45,11 +45,11 @@ async function beginRun({ url }: StartedServer): Promise<Response> {
 
 /** Stops the server during a run. */
 async function endInMidRun(args: readonly string[], folder: string): Promise<void> {
-  await using server = await startServer(args, { folder });
+  await using server = await startServer([...args, '--drain', '1s'], { folder });
   const run = await beginRun(server);
   const ended = server.end('SIGTERM');
   expect(await run.text()).toContain('"code":"RUN_GOES_ON"');
-  const stderr = 'eventloom: finishing 1 run, for 7 s at most; another signal ends at once\n';
+  const stderr = 'eventloom: finishing 1 run, for 1 s at most; another signal ends at once\n';
   expect(await ended).toMatchObject({ code: 0, stderr });
 }
 
