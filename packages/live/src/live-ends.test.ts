@@ -73,7 +73,7 @@ test('a tool that ends the invocation and the calls beside it get responses whil
     'Goodbye',
     'slow()',
     'slow={"result":"slow"}',
-    'slow={"error":"interrupted","message":"The run was ended before the call began."}',
+    'slow={"error":"interrupted","message":"The run or the agent ended before the call began."}',
   ]);
   expect(model.connections[0]?.isClosed).toBe(true);
   expect(second.attempts).toBe(0);

@@ -1,3 +1,4 @@
+import { Calls } from '@eventloom/core/internal';
 import { AgentTool } from '@eventloom/multi-agent';
 import type { ScriptedStep } from '@eventloom/testing';
 import { LongRunningFunctionTool } from '@eventloom/tools';
@@ -49,17 +50,18 @@ describe('the answer of an AgentTool', () => {
     expect(textOf(events.at(-1) ?? expect.unreachable())).toBe('done');
   });
 
-  test('is an error if the agent would have to wait', async () => {
+  test('is an error if the agent would have to wait, and its call is cancelled', async () => {
     const later = new LongRunningFunctionTool({ name: 'later', description: '', execute: () => undefined });
     const helper = scripted('helper', [{ calls: [{ name: 'later', id: 'inner' }] }], { tools: [later] });
-    const { run, runner } = await scenario({ agent: caller(helper) });
+    const { run, runner, stored } = await scenario({ agent: caller(helper) });
     const events = await run();
     expect(responsesOf(events)).toEqual([{ error: expect.stringContaining('helper waits for the result of later') }]);
     expect(events.some((event) => event.author === 'helper')).toBe(false);
     const newMessage = { parts: [{ functionResponse: { id: 'inner', name: 'later', response: {} } }] };
     await expect(runner.run({ userId: 'u', sessionId: 's', newMessage })).rejects.toThrow(
-      'there is no call with the id "inner"',
+      'the call "inner" was cancelled with its run or its agent',
     );
+    expect(new Calls(await stored()).waiting).toEqual([]);
   });
 
   test('is an error if the model stopped without content', async () => {

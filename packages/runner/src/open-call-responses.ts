@@ -117,8 +117,8 @@ function entryOf(call: SessionCall, ledger: ReadonlyMap<string, ToolLedgerEntry>
 
 function interrupted(entry: ToolLedgerEntry | undefined): Record<string, unknown> {
   const message = entry
-    ? 'The call was interrupted when its run was ended. It may or may not have had its effect.'
-    : 'The run was ended before the call began.';
+    ? 'The call was interrupted when its run or its agent ended. It may or may not have had its effect.'
+    : 'The run or the agent ended before the call began.';
   return { error: 'interrupted', message };
 }
 

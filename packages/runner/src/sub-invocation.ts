@@ -70,7 +70,7 @@ export async function* runSubInvocation(
     request.onPause?.();
   } finally {
     await driver.return();
-    if (!hasEnded) await own.answerOpenCalls();
+    if (!hasEnded || !context.isPaused) await own.answerOpenCalls();
   }
 }
 
@@ -102,8 +102,8 @@ class SubInvocationCommitter extends EventCommitter {
   }
 
   /**
-   * Stores responses to the calls of an agent that failed, because its run may continue without it. Calls and requests that wait for a person
-   * are cancelled. An aborted run answers all of its calls itself, or leaves them to the process that resumes it. Never rejects.
+   * Stores responses to the calls that an agent left when it failed or ended, because its run continues without it. Calls and requests that
+   * wait for a person are cancelled: no message can answer them. An aborted run answers all of its calls itself, or leaves them to the process that resumes it. Never rejects.
    */
   async answerOpenCalls(): Promise<void> {
     const { platform, invocationId, invocation } = this.#context;
