@@ -24,6 +24,7 @@ import type { LockRequest, SessionLocks } from './session-locks.ts';
 
 /** A run of this process that has locked a session, from the view of another run that waits for the session. */
 export interface SessionHolder {
+  readonly invocationId: string;
   /** Fires when the run is stopped, and also when only its agent is stopped, before the end of the run is stored. */
   readonly abortGuard: AbortGuard;
   /** The reason of the abort; undefined unless the run was aborted. */

@@ -52,6 +52,8 @@ export interface BeginRequest extends LockRequest, Omit<LoadRequest, 'resumedId'
   >;
   /** True to create a missing session if the runner is configured to. Default false. */
   readonly mayCreate?: boolean | undefined;
+  /** True to close the run: another run of this process is not interrupted. Default false. */
+  readonly closes?: boolean | undefined;
 }
 
 /** A session that is locked for a run, and its events. */
@@ -112,8 +114,9 @@ export class SessionLocks {
     const { key, run, window, message, mayCreate = false } = request;
     const name = nameOf(key);
     // A run of this process that holds the session has a later epoch than `lastEpoch`.
-    const mayInterrupt = request.onBusy === 'interrupt' && run.lastEpoch === undefined;
-    if (mayInterrupt && !hasInterrupted && this.holders.has(name))
+    const mayInterrupt = request.onBusy === 'interrupt' && run.lastEpoch === undefined && !hasInterrupted;
+    const holder = mayInterrupt ? this.holders.get(name) : undefined;
+    if (holder && (request.closes !== true || holder.invocationId === run.invocationId))
       return this.#interruptUnlessKnown(request).then(() => this.begin(request, true));
     // Fields are named here and not spread, because two spreads in one literal take five times as long as one.
     const { appName, userId, sessionId } = key;

@@ -19,7 +19,7 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, Gate, ScriptedModel } from '@eventloom/testing';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
-import { scripted } from '../fixtures/scenario.ts';
+import { IDS, scenario, scripted } from '../fixtures/scenario.ts';
 import { Runner } from '../runner.ts';
 
 const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
@@ -293,6 +293,19 @@ test('with onBusy interrupt closeRun aborts the run of this process and its tool
   const closing = await runner.closeRun({ ...REF, invocationId, reason: 'enough', onBusy: 'interrupt' });
   expect(closing).toMatchObject({ errorCode: 'RUN_ABANDONED' });
   await failing;
+});
+
+test.each(['closeRun', 'cancelRun'] as const)('%s of an ended run does not interrupt the next run', async (method) => {
+  const gate = new Gate();
+  const { run, runner } = await scenario({ model: ['one', { gate, text: 'two' }], resumable: true });
+  const [first] = await run();
+  const next = run('next');
+  await gate.reached;
+  const params = { ...IDS, invocationId: first?.invocationId ?? '', onBusy: 'interrupt' } as const;
+  const closing = method === 'closeRun' ? runner.closeRun({ ...params, reason: 'over' }) : runner.cancelRun(params);
+  await expect(closing).rejects.toMatchObject({ code: 'RUN_OPEN' });
+  gate.open();
+  expect((await next).map(({ content }) => content?.parts?.[0]?.text)).toContain('two');
 });
 
 test('closeRun refuses an unknown option', async () => {

@@ -95,6 +95,7 @@ async function close(runner: Runner, params: CancelRunParams, closing: Closing):
     runner.sessions.begin({
       key: { appName: runner.appName, userId, sessionId },
       purpose: 'the closing of a run',
+      closes: true,
       onBusy,
       abortSignal,
       // The run stays open until it is closed: if this process ends first, another one closes it.

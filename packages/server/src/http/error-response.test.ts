@@ -8,7 +8,7 @@ import { fixedPlatform, ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { createServer } from '../create-server.ts';
 import * as server from '../index.ts';
-import { ServerBusyError } from '../errors.ts';
+import { RunNotBegunError, ServerBusyError } from '../errors.ts';
 import { createReporter, errorBody, errorStatus } from './error-response.ts';
 
 const errors = Object.values({ ...core, ...server }).filter(
@@ -88,7 +88,7 @@ test.each(AGENTS)(
   },
 );
 
-test('a full server is reported once a minute, and every other failure each time', () => {
+test('a full server is reported once a minute, every other failure each time, and a run that has not begun never', () => {
   const platform = fixedPlatform();
   const codes: unknown[] = [];
   const report = createReporter(platform, (error) => codes.push((error as EventloomError).code));
@@ -97,6 +97,7 @@ test('a full server is reported once a minute, and every other failure each time
   refuse();
   report(new AgentError('no'));
   report(new AgentError('no'));
+  report(new RunNotBegunError('not yet'));
   platform.advance(59_999);
   refuse();
   platform.advance(1);

@@ -1,7 +1,7 @@
 import { EventloomError, type Platform, ShuttingDownError } from '@eventloom/core';
 import { errorCodeOf, reportTo } from '@eventloom/core/internal';
 import type { ErrorBody } from '@eventloom/core/wire';
-import { RateLimitedError, ServerBusyError, UserLimitError } from '../errors.ts';
+import { RateLimitedError, RunNotBegunError, ServerBusyError, UserLimitError } from '../errors.ts';
 import { visibleText } from './request-body.ts';
 
 /** `Retry-After` of a retryable error, in seconds. */
@@ -85,6 +85,8 @@ export function errorStatus(code: string): number {
   return Object.hasOwn(STATUS, code) ? (STATUS[code] ?? 500) : 500;
 }
 
+/** Errors that ask a client to try again although nothing has failed. */
+const EXPECTED = [ShuttingDownError, RunNotBegunError];
 /** The minimum time between two reports of a full server: all requests that it refuses fail in the same way. */
 const BUSY_REPORT_EVERY_MS = 60_000;
 
@@ -108,8 +110,8 @@ export function createReporter(
     }
   };
   return (error) => {
-    if (EventloomError.isInstance(error) && (errorStatus(error.code) < 500 || ShuttingDownError.isInstance(error)))
-      return;
+    const isExpected = EXPECTED.some((type) => type.isInstance(error));
+    if (isExpected || (EventloomError.isInstance(error) && errorStatus(error.code) < 500)) return;
     if (ServerBusyError.isInstance(error)) {
       if (platform.now() < busyReportMs + BUSY_REPORT_EVERY_MS) return;
       busyReportMs = platform.now();
