@@ -100,15 +100,8 @@ export const runMutants: readonly Mutant[] = [
       return event;
     },
   })),
-  brokenService('run.deleted-during-wait', 'creates the session again', (service) => ({
-    async beginRun(request) {
-      try {
-        return await service.beginRun(request);
-      } catch (error) {
-        if (!request.create || !SessionNotFoundError.isInstance(error)) throw error;
-        return service.beginRun(request);
-      }
-    },
+  brokenDriver('run.deleted-during-wait', 'creates the session again', (driver) => ({
+    beginRun: (claim) => driver.beginRun({ ...claim, create: true }),
   })),
   brokenDriver('run.message-state', 'ignores the state of the message', (driver) => ({
     beginRun: (claim) => driver.beginRun(withMessage(claim, (message) => ({ ...message, writes: [] }))),
