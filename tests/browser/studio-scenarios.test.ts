@@ -177,6 +177,7 @@ describe.each([
     // The fake microphone of the browser plays a tone at intervals.
     await expect.poll(async () => (await levels())[0]).toBeGreaterThan(0);
     await expect.poll(async () => (await levels())[1]).toBeGreaterThan(0);
+    expect(await page.locator('.agent-now').getAttribute('data-running')).toBe('true');
     await keepPicture(page, `voice-${pictures}`);
     await page.setViewportSize({ width: 390, height: 780 });
     const topOf = async (name: string) => (await page.getByRole('button', { name, exact: true }).boundingBox())?.y;

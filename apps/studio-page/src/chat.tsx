@@ -104,7 +104,7 @@ export function Chat({
   return (
     <>
       <header className="chat-head">
-        <span className="agent-now" data-running={isRunning}>
+        <span className="agent-now" data-running={isRunning || call.status !== 'idle'}>
           {agentNames.length > 0 ? agentNames.join(', ') : 'No agent has spoken yet'}
         </span>
         <span role="status" className="status">
