@@ -223,7 +223,7 @@ export class AgentNode extends BaseNode {
     let isPaused = false;
     const events = invocationContext.runSubInvocation({
       agent: turn,
-      userContent: input === undefined ? toContext(place) : toMessage(input),
+      userContent: isEmpty(input) ? toContext(place) : toMessage(input),
       callId,
       streaming: true,
       abort: guard,
@@ -261,7 +261,7 @@ function seesConversation(agent: LlmAgent): boolean {
 
 /** Returns true for the input of an agent that sees the conversation, if the input is neither the user's message nor the last text of a node. */
 function isUnread(input: unknown, { mode }: LlmAgent, { runs, invocationContext }: NodePlace): boolean {
-  if (mode === 'task' || input === undefined || input === null) return false;
+  if (mode === 'task' || isEmpty(input) || input === null) return false;
   const text = contentText(toMessage(input));
   return text !== contentText(invocationContext.userContent) && text !== contentText(runs.lastSaid?.content);
 }
@@ -273,12 +273,17 @@ function branchOf({ place }: AdkNodeContext): { branch?: string; isolationScope?
   };
 }
 
+/** Returns true for the input after a node that had no output, or whose agent answered without a text, for example with an image. */
+function isEmpty(input: unknown): boolean {
+  return input === undefined || input === '';
+}
+
 function toMessage(input: unknown): Content {
   if (isContent(input)) return { ...input, role: 'user' };
   return { role: 'user', parts: [{ text: typeof input === 'string' ? input : JSON.stringify(input ?? null) }] };
 }
 
-/** The message to an agent whose node has no input: what a node said last, or the message of the user. */
+/** The message to an agent whose node has an empty input: what a node said last, or the message of the user. */
 function toContext({ runs: { lastSaid }, invocationContext }: NodePlace): Content {
   return (lastSaid && toModelContent(lastSaid, '')) ?? invocationContext.userContent ?? toMessage(null);
 }

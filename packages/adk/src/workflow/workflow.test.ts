@@ -373,6 +373,22 @@ test.each([
   expect(parts.at(-1)).toEqual({ inlineData });
 });
 
+test('an agent after one that answered with an image only reads the image', async () => {
+  const inlineData = { mimeType: 'image/png', data: 'aGk=' };
+  const viewer = model({ text: 'seen' });
+  const edges: EdgeItem[] = [
+    [
+      START,
+      new LlmAgent({ name: 'painter', model: model({ parts: [{ inlineData }] }) }),
+      new LlmAgent({ name: 'viewer', model: viewer }),
+    ],
+  ];
+  await (await talk(new Workflow({ name: 'w', edges }))).send('go');
+  expect(viewer.requests[0]?.request.contents).toEqual([
+    { role: 'user', parts: [{ text: 'For context:' }, { inlineData }] },
+  ]);
+});
+
 test('an AgentTool of a workflow returns the answer of an agent in its last node', async () => {
   const inner = new LlmAgent({ name: 'inner', model: model({ text: 'the answer' }) });
   const agent = new Workflow({ name: 'w', description: 'Works.', edges: [[START, inner]] });
