@@ -19,6 +19,7 @@ import {
   DerivedKey,
   type DerivedValues,
   fillKind,
+  isBookkeeping,
   isYieldedAgain,
   toSeconds,
   toStreamedRecord,
@@ -94,14 +95,14 @@ export class EventCommitter {
   }
 
   /**
-   * Completes an event, lets the plugins replace it, and stores it unless its kind is only streamed. Returns synchronously unless a plugin
-   * or the store is asynchronous.
+   * Completes an event, lets the plugins replace it unless it only keeps books, and stores it unless its kind is only streamed. Returns synchronously
+   * unless a plugin or the store is asynchronous.
    */
   commit(event: Event): MaybePromise<Event> {
     // Events of sub-invocations are already stored when they pass through the stream of the run.
     if (this.#context.progress.isCommitted(event)) return this.#recordYielded(event);
     const complete = this.complete(event);
-    return this.asksPlugins ? this.#commitAsAsked(complete) : this.#store(complete);
+    return this.asksPlugins && !isBookkeeping(complete) ? this.#commitAsAsked(complete) : this.#store(complete);
   }
 
   /** Completes a chunk, which is not stored. For runs without plugins to ask. */

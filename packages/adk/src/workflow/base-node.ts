@@ -133,13 +133,17 @@ export abstract class BaseNode<TInput = unknown, _TOutput = unknown> extends Bas
   }
 
   /** Makes the event of a value that the node yielded: of an event, the event itself; of nothing, none. */
-  protected async toEvent(_context: AdkNodeContext, item: unknown): Promise<Event | undefined> {
+  protected async toEvent(context: AdkNodeContext, item: unknown): Promise<Event | undefined> {
     if (item === null || item === undefined) return undefined;
     if (!isEvent(item)) {
       const output = await this.checkOutput(item);
       return createEvent({ author: this.name, content: this.#contentOf(output), output: this.#seal(output) });
     }
-    return item.output === undefined ? item : { ...item, output: this.#seal(await this.checkOutput(item.output)) };
+    if (item.output === undefined) return item;
+    const checked: Event = { ...item, output: this.#seal(await this.checkOutput(item.output)) };
+    const { progress } = context.invocationContext;
+    if (progress.isCommitted(item)) progress.noteCommitted(checked);
+    return checked;
   }
 
   /** Returns an output as the event stores it. @throws ConfigurationError for a value in it that JSON would lose */

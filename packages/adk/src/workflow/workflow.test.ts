@@ -15,6 +15,7 @@ import { z } from 'zod';
 import {
   AgentTool,
   AuthHandler,
+  BasePlugin,
   createEvent,
   type EdgeItem,
   Edge,
@@ -387,6 +388,25 @@ test('an agent after one that answered with an image only reads the image', asyn
   expect(viewer.requests[0]?.request.contents).toEqual([
     { role: 'user', parts: [{ text: 'For context:' }, { inlineData }] },
   ]);
+});
+
+test.each([
+  ['an agent', (agent: LlmAgent) => agent],
+  ['an agent with another name', (agent: LlmAgent) => node(agent, { name: 'other' })],
+])('onEventCallback of a plugin gets the event of %s in a workflow once, and no bookkeeping', async (_title, place) => {
+  const seen: unknown[] = [];
+  class Watcher extends BasePlugin {
+    override async onEventCallback({ event }: { event: Event }): Promise<undefined> {
+      seen.push([event.author, event.output]);
+    }
+  }
+  const agent = new Workflow({ name: 'w', edges: [[START, place(new LlmAgent({ name: 'a', model: model('one') }))]] });
+  const runner = new InMemoryRunner({ agent, appName: 'app', plugins: [new Watcher('watcher')] });
+  await runner.sessionService.createSession(KEY);
+  const newMessage = { role: 'user', parts: [{ text: 'go' }] };
+  const events = await runner.run({ ...KEY, newMessage });
+  expect(said(events)).toEqual(['a: "one"']);
+  expect(seen).toEqual([['a', 'one']]);
 });
 
 test('an AgentTool of a workflow returns the answer of an agent in its last node', async () => {

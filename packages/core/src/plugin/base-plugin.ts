@@ -62,7 +62,10 @@ export abstract class BasePlugin {
     return undefined;
   }
 
-  /** Called with each event before it is stored and yielded. A returned event replaces it; its id, invocation id and timestamp stay those of the original. */
+  /**
+   * Called with each event before it is stored and yielded, but not with those that only record where a resumable agent is. A returned event replaces
+   * it; its id, invocation id and timestamp stay those of the original.
+   */
   onEventCallback(_params: { invocationContext: InvocationContext; event: Event }): Answer<Event> {
     return undefined;
   }
