@@ -4,7 +4,9 @@ import {
   type Event,
   type EventParams,
   contentText,
+  createEvent,
   type InvocationContext,
+  LlmCallLimitError,
   ModelError,
   REQUEST_INPUT,
   RunAbortedError,
@@ -304,7 +306,11 @@ export class WorkflowRun implements NodeRuns {
         await this.#take(context, name, next.value);
     } catch (thrown) {
       // The event of the agent has the message of an error of a model's service, but not that of another error.
-      const isInEvent = ModelError.isInstance(thrown) && thrown.message === thrown.publicMessage;
+      const isOfService = ModelError.isInstance(thrown) && thrown.message === thrown.publicMessage;
+      const isLimit = LlmCallLimitError.isInstance(thrown);
+      if (isLimit)
+        await this.#take(context, name, createEvent({ errorCode: thrown.code, errorMessage: thrown.message }));
+      const isInEvent = isOfService || isLimit;
       if (!context.reportedError || !isInEvent) throw thrown;
       throw this.#toReported(name, context.reportedError, thrown);
     } finally {

@@ -31,6 +31,7 @@ import {
   type NodeContext,
   NodeTool,
   RequestInput,
+  type RunConfig,
   START,
   type ToolContext,
   Workflow,
@@ -1056,13 +1057,13 @@ test('the events of a node that is a tool are on a branch with the name of the t
 
 describe('an agent in a node whose model fails', () => {
   const failure = (): ModelError => new ModelError('the model is overloaded', { errorCode: 'UNAVAILABLE' });
-  const read = async (agent: Workflow): Promise<{ codes: unknown[]; thrown: unknown }> => {
+  const read = async (agent: Workflow, runConfig?: RunConfig): Promise<{ codes: unknown[]; thrown: unknown }> => {
     const runner = new InMemoryRunner({ agent, appName: 'app' });
     await runner.sessionService.createSession(KEY);
     const codes: unknown[] = [];
     const newMessage = { role: 'user', parts: [{ text: 'Hello?' }] };
     try {
-      for await (const { author, errorCode, output } of runner.runAsync({ ...KEY, newMessage }))
+      for await (const { author, errorCode, output } of runner.runAsync({ ...KEY, newMessage, runConfig }))
         codes.push([author, errorCode ?? output]);
       return { codes, thrown: undefined };
     } catch (thrown) {
@@ -1076,6 +1077,19 @@ describe('an agent in a node whose model fails', () => {
     expect(codes).toEqual([['one', 'UNAVAILABLE']]);
     expect(isNodeReportedError(thrown)).toBe(true);
     expect(thrown).toMatchObject({ nodeName: 'one', errorCode: 'UNAVAILABLE', cause: { code: 'MODEL' } });
+  });
+
+  test('throws a NodeReportedError after the error event of the limit of model calls', async () => {
+    const agent = new LlmAgent({ name: 'one', model: model({ text: '1' }) });
+    const other = new LlmAgent({ name: 'two', model: model({ text: '2' }) });
+    const runConfig = { maxLlmCalls: 1 };
+    const { codes, thrown } = await read(new Workflow({ name: 'w', edges: [[START, agent, other]] }), runConfig);
+    expect(codes).toEqual([
+      ['one', '1'],
+      ['two', 'LLM_CALL_LIMIT'],
+    ]);
+    expect(isNodeReportedError(thrown)).toBe(true);
+    expect(thrown).toMatchObject({ nodeName: 'two', errorCode: 'LLM_CALL_LIMIT', cause: { code: 'LLM_CALL_LIMIT' } });
   });
 
   test('is retried if exceptions name NodeReportedError', async () => {
