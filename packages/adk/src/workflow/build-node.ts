@@ -8,6 +8,7 @@ import {
   createEvent,
   type Event,
   type InvocationContext,
+  OutputSchemaError,
   REQUEST_CREDENTIAL,
 } from '@eventloom/core';
 import {
@@ -347,10 +348,10 @@ function isEnd({ actions, content }: Event): boolean {
   return actions.endOfAgent === true && !content;
 }
 
-/** Returns the whole event with the agent's answer as the output of its node. The result of a task is an output already. */
+/** Returns the whole event with the agent's answer as the output of its node, unless the answer was refused. The result of a task is an output already. */
 function withOutput({ mode, outputSchema }: LlmAgent, event: Event): Event {
-  const { content, output } = event;
-  if (mode === 'task' || output !== undefined) return event;
+  const { content, output, errorCode } = event;
+  if (mode === 'task' || output !== undefined || errorCode === OutputSchemaError.code) return event;
   if (content?.role !== 'model' || content.parts?.some(({ functionCall }) => functionCall)) return event;
   const text = contentText(content);
   const value = outputSchema !== undefined && text.trim() !== '' ? jsonOrText(text) : text;

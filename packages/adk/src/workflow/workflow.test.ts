@@ -332,6 +332,16 @@ describe('an agent in a workflow', () => {
     expect(said(second.slice(1))).toEqual(['a: "Paid."', 'upper: "PAID."']);
   });
 
+  test('gives no output with an answer that does not match its outputSchema', async () => {
+    const outputSchema = z.object({ n: z.number() });
+    const agent = new LlmAgent({ name: 'a', model: model({ text: '{"n":"x"}' }, { text: '{"n":2}' }), outputSchema });
+    const { send } = await talk(new Workflow({ name: 'w', edges: [[START, agent]] }));
+    expect((await send('go')).map(({ errorCode, output }) => ({ errorCode, output }))).toEqual([
+      { errorCode: 'OUTPUT_SCHEMA', output: undefined },
+      { errorCode: undefined, output: { n: 2 } },
+    ]);
+  });
+
   test('that asks in a run that cannot be resumed gets an error', async () => {
     const bot = model({ calls: [{ id: 'c1', name: 'pay' }] }, 'It cannot be paid.');
     const agent = new Workflow({
