@@ -200,11 +200,16 @@ export class AgentNode extends BaseNode {
     this.agent = agent;
   }
 
+  override get calledAgents(): readonly BaseAgent[] {
+    return [this.agent];
+  }
+
   protected override async *runImpl(context: AdkNodeContext, input: unknown): AsyncGenerator<unknown, void, void> {
     const { agent } = this;
     const { invocationContext, place, guard } = context;
     if (!isLlmAgent(agent)) {
-      yield* invocationContext.runAgent(agent, { ...branchOf(context), abort: guard });
+      const own = invocationContext.withInvocation({ ...invocationContext.invocation, rootAgent: agent });
+      yield* own.runAgent(agent, { ...branchOf(context), abort: guard });
       return;
     }
     const turn = new NodeTurn(agent, input, place);
@@ -319,7 +324,7 @@ class NodeTurn extends BaseAgent {
   }
 
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
-    const own = context.withInvocation({ ...context.invocation });
+    const own = context.withInvocation({ ...context.invocation, rootAgent: this.#agent });
     scopeInstructions(own.invocation, { input: this.#input, outputs: this.#place.outputs });
     for await (const event of own.runAgent(this.#agent)) {
       if (context.progress.isCommitted(event)) yield event;
@@ -387,6 +392,10 @@ export class ParallelWorker extends BaseNode {
     this.maxParallelWorkers = maxParallelWorkers;
   }
 
+  override get calledAgents(): readonly BaseAgent[] {
+    return [this.inner];
+  }
+
   protected override async *runImpl(context: AdkNodeContext, input: unknown): AsyncGenerator<unknown, void, void> {
     const items: readonly unknown[] = Array.isArray(input) ? input : [input];
     const outputs: unknown[] = [];
@@ -438,6 +447,10 @@ class RenamedNode extends BaseNode {
       isolationScope: options.isolationScope ?? inner.isolationScope,
     });
     this.inner = inner;
+  }
+
+  override get calledAgents(): readonly BaseAgent[] {
+    return [this.inner];
   }
 
   override get requiresAllPredecessors(): boolean {

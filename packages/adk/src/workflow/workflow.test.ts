@@ -16,6 +16,8 @@ import {
   AgentTool,
   AuthHandler,
   BasePlugin,
+  type BaseTool,
+  BaseToolset,
   createEvent,
   type EdgeItem,
   Edge,
@@ -32,6 +34,7 @@ import {
   NodeTool,
   RequestInput,
   type RunConfig,
+  SequentialAgent,
   START,
   type ToolContext,
   Workflow,
@@ -330,6 +333,52 @@ describe('an agent in a workflow', () => {
     const second = await send(answer(id, { confirmed: true }, name));
     expect(second.flatMap(getFunctionResponses)).toMatchObject([{ response: { paid: true } }]);
     expect(said(second.slice(1))).toEqual(['a: "Paid."', 'upper: "PAID."']);
+  });
+
+  test.each([
+    ['transfers to its sub-agent, whose answer is the output of the node', (agent: LlmAgent) => agent, 'two'],
+    [
+      'in a sequence transfers to its sub-agent',
+      (agent: LlmAgent) => new SequentialAgent({ name: 's', subAgents: [agent] }),
+      undefined,
+    ],
+  ])('%s', async (_title, place, output) => {
+    const second = new LlmAgent({ name: 'b', model: model({ text: 'two' }) });
+    const first = model({ calls: [{ name: 'transfer_to_agent', args: { agent_name: 'b' } }] });
+    const agent = new LlmAgent({ name: 'a', model: first, subAgents: [second] });
+    const { send } = await talk(new Workflow({ name: 'w', edges: [[START, place(agent)]] }));
+    const events = await send('go');
+    expect(events.map(({ author }) => author)).toEqual(['a', 'a', 'b']);
+    expect(events.at(-1)?.output).toBe(output);
+    expect(events.at(-1)?.content?.parts).toEqual([{ text: 'two' }]);
+  });
+
+  test('runs a tool of the agent that it transferred to after the approval', async () => {
+    const second = model({ calls: [{ id: 'c1', name: 'pay' }] }, 'Done.');
+    const payer = new LlmAgent({ name: 'payer', model: second, tools: [pay] });
+    const first = model({ calls: [{ name: 'transfer_to_agent', args: { agent_name: 'payer' } }] });
+    const agent = new LlmAgent({ name: 'a', model: first, subAgents: [payer] });
+    const { send } = await talk(new Workflow({ name: 'w', edges: [[START, agent, upper]] }));
+    const { id = '', name } = (await send('go')).flatMap(getFunctionCalls).at(-1) ?? {};
+    const events = await send(answer(id, { confirmed: true }, name));
+    expect(events.flatMap(getFunctionResponses)).toMatchObject([{ response: { result: 'paid' } }]);
+    expect(said(events).slice(-2)).toEqual(['payer: "Done."', 'upper: "DONE."']);
+  });
+
+  test('has its toolsets closed after the run', async () => {
+    let closed = 0;
+    class Tools extends BaseToolset {
+      override async getTools(): Promise<BaseTool[]> {
+        return [pay];
+      }
+      override async close(): Promise<void> {
+        closed++;
+      }
+    }
+    const agent = new LlmAgent({ name: 'a', model: model('Done.'), tools: [new Tools()] });
+    const { send } = await talk(new Workflow({ name: 'w', edges: [[START, node(agent, { name: 'other' })]] }));
+    await send('go');
+    expect(closed).toBe(1);
   });
 
   test('gives no output with an answer that does not match its outputSchema', async () => {
