@@ -265,11 +265,16 @@ function seesConversation(agent: LlmAgent): boolean {
   return 'seesConversation' in agent && agent.seesConversation === true;
 }
 
-/** Returns true for the input of an agent that sees the conversation, if the input is neither the user's message nor the last text of a node. */
-function isUnread(input: unknown, { mode }: LlmAgent, { runs, invocationContext }: NodePlace): boolean {
+/**
+ * Returns true for the input of an agent that sees the conversation, if the input is neither the user's message nor the last text of a node in a scope that the
+ * agent sees.
+ */
+function isUnread(input: unknown, { mode }: LlmAgent, { runs, invocationContext, isolationScope }: NodePlace): boolean {
   if (mode === 'task' || isEmpty(input) || input === null) return false;
+  const { content, isolationScope: saidIn } = runs.lastSaid ?? {};
+  const isSeen = saidIn === undefined || saidIn === isolationScope;
   const text = contentText(toMessage(input));
-  return text !== contentText(invocationContext.userContent) && text !== contentText(runs.lastSaid?.content);
+  return text !== contentText(invocationContext.userContent) && !(isSeen && text === contentText(content));
 }
 
 function branchOf({ place }: AdkNodeContext): { branch?: string; isolationScope?: string } {

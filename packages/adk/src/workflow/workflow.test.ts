@@ -497,6 +497,19 @@ describe("an agent with includeContents: 'default' in a workflow", () => {
     ]);
   });
 
+  test('reads what an agent in another isolationScope answered as its input', async () => {
+    const first = new LlmAgent({
+      name: 'a',
+      model: model({ text: 'one' }),
+      includeContents: 'default',
+      isolationScope: 'inner',
+    });
+    const second = model({ text: 'two' });
+    const edges: EdgeItem[] = [[START, first, new LlmAgent({ name: 'b', model: second, includeContents: 'default' })]];
+    await (await talk(new Workflow({ name: 'w', edges }))).send('go');
+    expect(textsOf(second)).toEqual([['go', 'one']]);
+  });
+
   test('reads its input as a message if nobody said it, and only such agents do', async () => {
     const reader = model({ text: 'read' }, { text: 'read again' });
     const b = new LlmAgent({ name: 'b', model: reader, includeContents: 'default' });
