@@ -53,8 +53,8 @@ export function toRunError(
 }
 
 /**
- * Returns the error of a run whose message is not stored. If another run took the session first, for example because
- * this process was stopped for longer than a lease, nothing was stored, and the message can be sent again. A storage
+ * Returns the error of a run whose message is not stored. If the session was taken first, by another run because this process was stopped for
+ * longer than a lease, or by a cancellation in another process, nothing was stored, and the message can be sent again. A storage
  * that did not answer may have stored the message: its error says so, and takes precedence over the reason of an abort.
  */
 export function toRefusal(thrown: unknown, abortReason: EventloomError | undefined): EventloomError {
@@ -62,7 +62,7 @@ export function toRefusal(thrown: unknown, abortReason: EventloomError | undefin
   const error = toRunError(thrown, abortReason);
   if (!StaleWriterError.isInstance(error)) return error;
   return new SessionBusyError(
-    'another run took the session before the message was stored; nothing was stored, so send the message again',
+    'the session was taken before the message was stored, by another run or because this one was cancelled; nothing was stored, so send the message again unless you cancelled it',
     { cause: error },
   );
 }

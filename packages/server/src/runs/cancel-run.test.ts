@@ -1,4 +1,4 @@
-import { createEvent } from '@eventloom/core';
+import { BasePlugin, createEvent, StaleWriterError } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { findLooseEnds, Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
@@ -18,7 +18,7 @@ afterEach(async () => {
 });
 
 /** The storage of several servers, and the relay between them. */
-async function setUp(isRelayed: boolean) {
+async function setUp(isRelayed: boolean, plugins: readonly BasePlugin[] = []) {
   const sessionService = new InMemorySessionService();
   await sessionService.createSession(KEY);
   const network = new RunNetwork();
@@ -31,7 +31,7 @@ async function setUp(isRelayed: boolean) {
       execute: (_args, { abortSignal }) => new Gate().pass(abortSignal),
     });
     const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel(steps), tools: [wait, slow] });
-    const runner = new Runner({ appName: 'app', agent, sessionService, resumable: true });
+    const runner = new Runner({ appName: 'app', agent, sessionService, plugins, resumable: true });
     const relay = isRelayed ? new InMemoryRunRelay(network) : undefined;
     // A cancellation is answered with 200, even on a slow machine.
     const limits = { answerAfterMs: 60_000 };
@@ -238,6 +238,33 @@ test('a run that another process resumes while its record is read is interrupted
   for (const { stateOf } of [a, b])
     expect(await stateOf('r-1')).toMatchObject({ state: 'interrupted', code: 'RUN_ABORTED' });
 });
+
+test.each(['the run is cancelled', 'the session is deleted'])(
+  'the client of a message that is not stored yet hears so if %s in another process',
+  async (what) => {
+    const gate = new Gate();
+    class Slow extends BasePlugin {
+      override async onUserMessageCallback(): Promise<undefined> {
+        await gate.pass();
+      }
+    }
+    const { serve, sessionService } = await setUp(false, [new Slow('slow')]);
+    const [a, b] = [serve('never'), serve()];
+    const sent = a.send('r-1');
+    await gate.reached;
+    if (what === 'the run is cancelled') expect((await b.cancel('r-1')).status).toBe(200);
+    else {
+      await b.server.fetch(new Request(`http://localhost${RUNS.replace('/runs', '')}`, { method: 'DELETE' }));
+      // A lease that is renewed after that is lost.
+      sessionService.appendEvent = () => {
+        throw new StaleWriterError('the lease is lost');
+      };
+    }
+    gate.open();
+    const text = what === 'the run is cancelled' ? 'because this one was cancelled' : 'the session was deleted';
+    expect(await sent).toMatchObject({ status: 409, text: expect.stringContaining(text) });
+  },
+);
 
 test('a request that waits in two processes is cancelled in both', async () => {
   const { serve, sessionService } = await setUp(true);

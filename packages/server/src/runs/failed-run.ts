@@ -9,6 +9,7 @@ import {
   toError,
 } from '@eventloom/core';
 import { RunGoesOnError } from '../errors.ts';
+import { readWithoutState } from '../sessions/event-pages.ts';
 import type { RunHub } from './run-hub.ts';
 import type { RecordedRun, RunLog } from './run-log.ts';
 import { RUN_IS_OPEN } from './run-mirror.ts';
@@ -66,7 +67,11 @@ export async function recordFailure(
     // Without a request id, a message that answers or resumes cannot be distinguished from other messages of its run.
     const id = log.requestId ?? (log.mayContinue ? undefined : stream.invocationId);
     const stored = id === undefined ? undefined : await findMessage(service, log.key, id);
-    if (stored === undefined) return log.fail(failure);
+    if (stored === undefined) {
+      const isLost = StaleWriterError.isInstance(failure.cause);
+      const isDeleted = isLost && !(await readWithoutState(service, { ...log.key, config: { numRecentEvents: 0 } }));
+      return log.fail(isDeleted ? new RunAbortedError(SESSION_DELETED) : failure);
+    }
     // The same request was sent before, and its message is stored.
     log.invocationId = stored;
     log.noteEarlyEnd(earlyEndError(failure));
