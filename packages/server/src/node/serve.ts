@@ -19,7 +19,10 @@ export interface ServeOptions {
    * the server. Default `127.0.0.1`.
    */
   readonly host?: string | undefined;
-  /** Time in milliseconds that `shutDown` gives active runs to end, at most a day. Default 10,000. */
+  /**
+   * Time in milliseconds that `shutDown` gives active runs: half of it to end, and the other half to reach their next commit, at which they are
+   * stopped. At most a day. Default 10,000.
+   */
   readonly drainMs?: number | undefined;
   /**
    * Time in milliseconds, at most a day, for which `shutDown` still accepts connections. Meanwhile `/readyz` answers 503, so that a load
