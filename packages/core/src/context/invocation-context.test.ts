@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { InvalidRequestError, LlmCallLimitError, RunAbortedError } from '../errors.ts';
+import { ConfigurationError, InvalidRequestError, LlmCallLimitError, RunAbortedError } from '../errors.ts';
 import { BaseTool } from '../tool/base-tool.ts';
 import { AbortGuard } from './abort-guard.ts';
 import { CallbackContext } from './callback-context.ts';
@@ -90,6 +90,14 @@ describe('forAgent', () => {
     expect(below?.abortSignal.aborted).toBe(false);
     expect(first.forkAbort().signal.aborted).toBe(true);
   });
+});
+
+test('an assignment to userContent throws an error that names what to write instead', () => {
+  expect(() => Object.assign(contextOf(), { userContent: { parts: [] } })).toThrow(
+    new ConfigurationError(
+      'context: userContent cannot be assigned; write onUserMessageCallback in a plugin to change the message',
+    ),
+  );
 });
 
 describe('transfers', () => {

@@ -1,4 +1,5 @@
 import type { BaseAgent } from '../agent/base-agent.ts';
+import { readOnlyError } from '../agent/options.ts';
 import type { RunConfig } from '../agent/run-config.ts';
 import { SessionArtifactService } from '../artifact/session-artifact-service.ts';
 import type { Content } from '../content/content.ts';
@@ -304,6 +305,10 @@ export class InvocationContext {
   /** The message that started the run; undefined for a run without one. */
   get userContent(): Content | undefined {
     return this.invocation.userContent;
+  }
+
+  set userContent(_content: never) {
+    throw readOnlyError('context', 'userContent', 'write onUserMessageCallback in a plugin to change the message');
   }
 
   /** The client's input of a live run; undefined in other runs. */
