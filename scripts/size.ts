@@ -44,7 +44,8 @@ const bundles = [
   // The size of the states of sessions, users and apps, and answers that come after the end of their run: 0.5 kB.
   // Schemas that contain themselves, what agents in nodes of a workflow said, and answers to their questions and calls: 0.7 kB. Runs that end with their storage: 0.3 kB.
   // Sessions that are deleted while a run waits for them, and states of events that are appended together: 0.3 kB.
-  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 103_100 },
+  // Declarations of tools that change, requests to people that are cancelled with the agent that made them, and plugins that get no bookkeeping: 0.4 kB.
+  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 103_500 },
   // Without live runs, which a server takes as an option.
   // The aim is 80 kB. Above it, beside the runtime's own: bounds of each user and the run policy, protocols, runs that are started
   // without a connection and report their end by webhooks, runs that are read out of their sessions, webhooks that outlive their process (2 kB),
