@@ -8,7 +8,7 @@ import { bundleProgram } from '../runtimes/bundle-program.ts';
 import { answering, createGraphRunner } from './fixtures/asking-graph.ts';
 import { findLooseEnds } from '@eventloom/runner';
 import { KEY } from './fixtures/resumable-agent.ts';
-import { fixturePath, startFixture } from './run-fixture.ts';
+import { fixturePath, inPairs, startFixture } from './run-fixture.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -88,7 +88,7 @@ test('another process completes a graph that was killed after any commit, with t
   const whole = await runKilledAt(program, 0);
   expect(whole.commits).toBeGreaterThan(30);
   expect(whole.ran.toSorted()).toEqual(['agree', 'leaf 1', 'leaf 2', 'note', 'pay', 'round 0', 'round 1']);
-  const check = async (commit: number): Promise<void> => {
+  await inPairs(whole.commits, async (commit) => {
     const killed = await runKilledAt(program, commit);
     const done = doneBy(killed);
     expect(
@@ -100,8 +100,5 @@ test('another process completes a graph that was killed after any commit, with t
     if (killed.ran.includes('pay'))
       expect(contentsOf(killed.events), `killed at ${commit}`).toEqual(contentsOf(whole.events));
     else expect(JSON.stringify(killed.events.at(-3)?.actions), `killed at ${commit}`).toContain('interrupted');
-  };
-  // Two at a time, because most of the time is the start of processes.
-  for (let commit = 1; commit <= whole.commits; commit += 2)
-    await Promise.all([check(commit), ...(commit < whole.commits ? [check(commit + 1)] : [])]);
+  });
 }, 600_000);

@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { bundleProgram } from '../runtimes/bundle-program.ts';
 import { confirming, createAskingRunner } from './fixtures/asking-agent.ts';
 import { createResumableRunner, KEY } from './fixtures/resumable-agent.ts';
-import { fixturePath, startFixture } from './run-fixture.ts';
+import { fixturePath, inPairs, startFixture } from './run-fixture.ts';
 
 /** Bundles, because the programs are started for each commit of a run. */
 let programs: string;
@@ -65,7 +65,7 @@ test('a run with idempotent tools that is killed after any commit and resumed ha
   expect(InvalidRequestError.isInstance(whole.refused)).toBe(true);
   expect(whole.commits).toBeGreaterThan(30);
   expect(whole.ran).toEqual(['look l1', 'listen l2', 'work w1', 'work w2']);
-  for (let commit = 1; commit <= whole.commits; commit++) {
+  await inPairs(whole.commits, async (commit) => {
     const { events, state, ran, refused } = await runKilledAt(commit, true);
     expect(InvalidRequestError.isInstance(refused), `killed at ${commit}: ${String(refused)}`).toBe(
       commit === whole.commits,
@@ -75,13 +75,13 @@ test('a run with idempotent tools that is killed after any commit and resumed ha
     // Work that was begun and not ended runs again, once; of concurrent calls, one may have been in progress.
     for (const each of whole.ran) expect(ran.filter((other) => other === each).length, each).toBeLessThanOrEqual(2);
     expect(ran.length - whole.ran.length, `killed at ${commit}`).toBeLessThanOrEqual(1);
-  }
+  });
 });
 
 test('a run runs no tool twice that is not idempotent after a kill at any commit, and reports the interrupted one', async () => {
   const { commits, ran: all } = await runKilledAt(0, false);
   let interrupted = 0;
-  for (let commit = 1; commit <= commits; commit++) {
+  await inPairs(commits, async (commit) => {
     const { events, ran } = await runKilledAt(commit, false);
     expect(ran.length, `killed at ${commit}`).toBe(new Set(ran).size);
     const responses = events.flatMap(getFunctionResponses);
@@ -94,14 +94,14 @@ test('a run runs no tool twice that is not idempotent after a kill at any commit
       expect(answers.length, `${each}, killed at ${commit}`).toBe(1);
       if (!interruptedCalls.some((response) => response.id === id)) expect(ran).toContain(each);
     }
-  }
+  });
   expect(interrupted).toBeGreaterThan(3);
 });
 
 test('the next message is answered after a run that is not resumable was killed at any commit', async () => {
   const { userId, sessionId } = KEY;
   let interruptedCalls = 0;
-  for (let commit = 1; commit <= 7; commit++) {
+  await inPairs(7, async (commit) => {
     const file = join(folder, `not-resumable-${commit}.db`);
     const ranFile = join(folder, `not-resumed-${commit}`);
     const fixture = startFixture(dyingProgram, [file, ranFile, String(commit), 'false', 'false']);
@@ -118,7 +118,7 @@ test('the next message is answered after a run that is not resumable was killed 
     expect(events.length, `killed at ${commit}`).toBeGreaterThan(0);
     expect(await findLooseEnds(service, KEY), `killed at ${commit}`).toEqual([]);
     service.close();
-  }
+  });
   expect(interruptedCalls).toBeGreaterThan(3);
 });
 
@@ -170,7 +170,7 @@ test('a run with parallel agents, an AgentTool and a confirmation has the same r
   expect(whole.commits).toBeGreaterThan(25);
   expect(whole.ran.toSorted()).toEqual(['dig', 'look', 'pay']);
   expect(new Set(whole.events.map(({ invocationId }) => invocationId)).size).toBe(1);
-  for (let commit = 1; commit <= whole.commits; commit++) {
+  await inPairs(whole.commits, async (commit) => {
     const { events, state, ran } = await askKilledAt(commit);
     const paid = events.flatMap(getFunctionResponses).findLast(({ name }) => name === 'pay')?.response;
     if (paid?.['error'] === undefined) {
@@ -183,5 +183,5 @@ test('a run with parallel agents, an AgentTool and a confirmation has the same r
     expect(ran.filter((each) => each === 'pay').length, `killed at ${commit}`).toBeLessThanOrEqual(1);
     expect(ran.length - whole.ran.length, `killed at ${commit}`).toBeLessThanOrEqual(2);
     expect(events.at(-1)?.object, `killed at ${commit}`).toBe('runner.end');
-  }
+  });
 });

@@ -46,3 +46,9 @@ export function startFixture(program: string, args: readonly string[]): RunningF
     });
   return { process: child, lines, untilLine, ended };
 }
+
+/** Runs a check with each number from 1 to `count`, two at a time, because most of the time of a check is the start of its process. */
+export async function inPairs(count: number, check: (number: number) => Promise<void>): Promise<void> {
+  for (let number = 1; number <= count; number += 2)
+    await Promise.all([check(number), ...(number < count ? [check(number + 1)] : [])]);
+}
