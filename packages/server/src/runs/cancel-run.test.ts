@@ -1,4 +1,4 @@
-import { BasePlugin, createEvent, StaleWriterError } from '@eventloom/core';
+import { BasePlugin, createEvent, StaleWriterError, StorageError } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { findLooseEnds, Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
@@ -105,6 +105,20 @@ test.each([false, true])(
     expect((await b.follow(invocationId)).text).toBe(text);
   },
 );
+
+test('a request is not reported as cancelled if the storage does not answer the start of its run', async () => {
+  const { serve, sessionService } = await setUp(false);
+  const a = serve('done');
+  const beginRun = sessionService.beginRun.bind(sessionService);
+  sessionService.beginRun = () => Promise.reject(StorageError.of('the database', new Error('no')));
+  const waiting = a.send('r-1');
+  await expect.poll(() => a.stateOf('r-1')).toMatchObject({ state: 'queued' });
+  expect(await a.cancel('r-1')).toMatchObject({ status: 503, text: expect.stringContaining('cancel it again') });
+  expect((await waiting).status).toBe(503);
+  // The client does what the answer says.
+  sessionService.beginRun = beginRun;
+  expect((await a.send('r-1')).status).toBe(202);
+});
 
 test.each([false, true])(
   'a request that was cancelled here and completed in another process is followed to its end, relayed: %j',

@@ -109,6 +109,9 @@ export class RunCanceller {
     // The session still has an open run if its end could not be stored, or its agent takes long to close. A run that has ended may have
     // calls that wait for answers.
     const isInSession = log.earlyEnd !== undefined || (log.hasBegun && !log.isDeleted);
+    // The message may be stored, or its client may send it again.
+    if (!isInSession && StorageError.isInstance(log.failure))
+      throw new StorageError('the storage did not answer the start of the run', { cause: log.failure });
     if (!isInSession) return log.isEnded;
     const { key, invocationId } = log;
     const stored = await runner.sessionService.findRun({ ...key, id: invocationId });
