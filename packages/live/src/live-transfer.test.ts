@@ -168,13 +168,20 @@ test('a sequence whose time limit has passed runs no further agent', async () =>
 
 test('agents without a live implementation are refused before anything is stored', async () => {
   const inner = () => speaker('inner', []).agent;
-  for (const agent of [
-    new LoopAgent({ name: 'loop', subAgents: [inner()] }),
-    new ParallelAgent({ name: 'parallel', subAgents: [inner()] }),
-    new SequentialAgent({ name: 'line', subAgents: [new LoopAgent({ name: 'loop', subAgents: [inner()] })] }),
-  ]) {
+  const write = 'write an LlmAgent, a SequentialAgent of LLM agents, or an agent class with runLiveImpl in its place';
+  for (const [agent, message] of [
+    [new LoopAgent({ name: 'loop', subAgents: [inner()] }), `agent "loop" does not support live runs; ${write}`],
+    [new ParallelAgent({ name: 'par', subAgents: [inner()] }), `agent "par" does not support live runs; ${write}`],
+    [
+      new SequentialAgent({ name: 'line', subAgents: [new LoopAgent({ name: 'loop', subAgents: [inner()] })] }),
+      `agent "line" does not support live runs; ${write}`,
+    ],
+  ] as const) {
     const { stream, stored } = await setup(agent);
-    await expect(stream.next()).rejects.toMatchObject({ code: 'CONFIGURATION' });
+    await expect(stream.next()).rejects.toMatchObject({
+      code: 'CONFIGURATION',
+      message: expect.stringContaining(message),
+    });
     expect(await stored()).toEqual([]);
   }
 });

@@ -167,7 +167,9 @@ function checkLiveAgent(agent: BaseAgent, root: BaseAgent, checked: Set<BaseAgen
   checked.add(agent);
   if (!agent.canRunLive)
     throw new ConfigurationError(
-      `runLive: agent "${agent.name}" can take over the call, but does not support live runs; remove it from the tree`,
+      checked.size === 1
+        ? `runLive: agent "${agent.name}" does not support live runs; write an LlmAgent, a SequentialAgent of LLM agents, or an agent class with runLiveImpl in its place`
+        : `runLive: agent "${agent.name}" can take over the call, but does not support live runs; remove it from the tree`,
     );
   if (isLlmAgent(agent) && agent.outputSchema !== undefined)
     throw new ConfigurationError(
