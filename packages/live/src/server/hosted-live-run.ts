@@ -6,6 +6,7 @@ import {
   type RunBounds,
   type RunConfig,
   serializeEvent,
+  SessionBusyError,
   type SessionKey,
   SessionNotFoundError,
   StorageError,
@@ -58,6 +59,7 @@ const GRACE_MS = 5000;
 const TOO_MUCH_UNCONFIRMED =
   'too many bytes were sent without a confirmation; connect with ping=text, and answer pings';
 
+const NOTHING_SAID = 'another run took the session before anything was said in the call; call again';
 const SENT_NOTHING = 'the client has sent no frame for too long; send one, or connect with ping=text and answer pings';
 
 /** One WebSocket and its live run: the client's frames go into the queue of the run, the events of the run to the client. */
@@ -260,8 +262,8 @@ export class HostedLiveRun implements LiveSocketEvents {
   }
 
   /**
-   * Returns the error with which another run or another process ended this run: cancelled, abandoned or deleted with its session. Undefined
-   * while no such end is stored.
+   * Returns the error with which another run or another process ended this run: cancelled, abandoned or deleted with its session. A run in
+   * which nothing was said has no record any more, and counts as one that did not get its session. Undefined while no end is stored.
    */
   async #findStoredEnd(reason: Error | undefined): Promise<Error | undefined> {
     if (StorageError.isInstance(reason)) return undefined;
@@ -270,9 +272,8 @@ export class HostedLiveRun implements LiveSocketEvents {
     try {
       const stored = await findTakenRun(service, platform, key, this.invocationId);
       if (!stored) {
-        // A run in which nothing was said yet leaves no record when it is closed.
         const session = await service.getSession({ ...key, config: { numRecentEvents: 0 } });
-        return session ? undefined : new RunAbortedError(SESSION_DELETED);
+        return session ? new SessionBusyError(NOTHING_SAID) : new RunAbortedError(SESSION_DELETED);
       }
       const { frame } = stored.open ? {} : await readEnd(service, key, stored);
       if (!frame) return undefined;
