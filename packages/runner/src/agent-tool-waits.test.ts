@@ -77,27 +77,38 @@ function answer(events: readonly Event[], id = questions(events)[0]?.id ?? '', r
   return { invocationId, newMessage: { parts: [{ functionResponse: { id, response: { ...response } } }] } };
 }
 
-test.each(['pay', 'wait'])('a call of %s that waits is cancelled when an agent beside it fails', async (name) => {
-  const { run, stored, agentOf, paid } = await setUp();
-  const leadWith = () => {
-    const asks = agentOf('asks', [{ calls: [{ id: 'c9', name }] }, 'never']);
-    const fails = new CustomAgent('fails', async function* (context) {
-      while (!context.session.events.some(({ longRunningToolIds }) => longRunningToolIds))
-        yield textEvent(context, 'not yet');
-      throw new TypeError('broken');
-    });
-    const both = new ParallelAgent({ name: 'both', subAgents: [asks, fails] });
-    return agentOf('lead', [ask('both'), 'done', 'again'], toolOf(both));
-  };
-  const events = await run(leadWith());
-  expect(responses(events)).toEqual([['both', { error: 'broken' }]]);
-  expect((await stored()).at(-1)?.object).toBe('runner.end');
-  expect(new Calls(await stored()).waiting).toEqual([]);
-  const id = events.findLast(({ longRunningToolIds }) => longRunningToolIds)?.longRunningToolIds?.[0];
-  const { newMessage } = answer(events, id);
-  await expect(run(leadWith(), { newMessage })).rejects.toThrow('was cancelled with its run or its agent');
-  expect(paid).toEqual([]);
-});
+test.each([
+  ['pay', false],
+  ['wait', false],
+  ['pay', true],
+  ['wait', true],
+])(
+  'a call of %s that waits is cancelled when an agent beside it fails (inside another tool: %j)',
+  async (name, isDeep) => {
+    const { run, stored, agentOf, paid } = await setUp();
+    const leadWith = () => {
+      const asks = agentOf('asks', [{ calls: [{ id: 'c9', name }] }, 'never']);
+      const fails = new CustomAgent('fails', async function* (context) {
+        while (!(await stored()).some(({ longRunningToolIds }) => longRunningToolIds))
+          yield textEvent(context, 'not yet');
+        // The agents around the call pause meanwhile.
+        for (let turn = 0; turn < 20; turn++) yield textEvent(context, 'not yet');
+        throw new TypeError('broken');
+      });
+      const asking = isDeep ? agentOf('mid', [ask('asks'), 'never'], toolOf(asks)) : asks;
+      const both = new ParallelAgent({ name: 'both', subAgents: [asking, fails] });
+      return agentOf('lead', [ask('both'), 'done', 'again'], toolOf(both));
+    };
+    const events = await run(leadWith());
+    expect(responses(events)).toEqual([['both', { error: 'broken' }]]);
+    expect((await stored()).at(-1)?.object).toBe('runner.end');
+    expect(new Calls(await stored()).waiting).toEqual([]);
+    const id = events.findLast(({ longRunningToolIds }) => longRunningToolIds)?.longRunningToolIds?.[0];
+    const { newMessage } = answer(events, id);
+    await expect(run(leadWith(), { newMessage })).rejects.toThrow('was cancelled with its run or its agent');
+    expect(paid).toEqual([]);
+  },
+);
 
 describe('an AgentTool in a resumable run', () => {
   test.each([false, true])(

@@ -11,6 +11,7 @@ import {
 import {
   type SessionCall,
   Calls,
+  enclosureOf,
   ledgerCallId,
   openAnswers,
   responseParams,
@@ -100,6 +101,11 @@ function answerCalls(
   if (parts.length === 0) return undefined;
   const tags = calls.some((call) => cancelled.includes(call)) ? { tags: [EventTag.cancelled] } : {};
   return { content: { role: 'user', parts }, actions: mergeEventActions(changes), ...tags };
+}
+
+/** True for a call of an agent that was called as a tool, or that is a node of a graph. It takes no answer once its run has ended. */
+export function isEnclosed({ event }: SessionCall): boolean {
+  return enclosureOf(event.branch) !== '';
 }
 
 const CANCELLED = { error: 'cancelled', message: 'The run or the agent ended while the call waited for an answer.' };

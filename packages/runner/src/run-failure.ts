@@ -29,7 +29,7 @@ import {
   reportUnlessStopped,
 } from '@eventloom/core/internal';
 import { stampEvent } from './event-committer.ts';
-import { responsesToOpenCalls, storeResponses } from './open-call-responses.ts';
+import { isEnclosed, responsesToOpenCalls, storeResponses } from './open-call-responses.ts';
 import type { RunInvocation } from './run-invocation.ts';
 import type { Runner } from './runner.ts';
 
@@ -132,10 +132,10 @@ export function outcomeOf(failure: EventloomError): RunOutcome {
 }
 
 /**
- * Stores responses to the calls of a run that have none, including calls of agents that were called as tools. These
- * agents store nothing more. Returns the events that readers of the run get.
+ * Stores responses to the calls of a run that have none, before its end. Agents that were called as tools store nothing more, and what they
+ * asked is cancelled: only a run without its end takes the answers. Returns the events that readers of the run get.
  *
- * @param cancelsWaiting true also for calls that wait for answers, which no later message can answer then. Default false
+ * @param cancelsWaiting true also for the other calls that wait for answers, which no later message can answer then. Default false
  */
 export async function storeMissingResponses(
   { locked, context, committer }: RunInvocation,
@@ -146,7 +146,8 @@ export async function storeMissingResponses(
   const params = (author: string): EventParams => ({ ...context.createEvent({ author }), executionId: invocationId });
   const events: Event[] = [];
   await storeResponses(async (refused) => {
-    const waiting = cancelsWaiting ? Calls.of(loaded.session, loaded.derived).waitingIn(invocationId) : [];
+    const calls = Calls.of(loaded.session, loaded.derived).waitingIn(invocationId);
+    const waiting = cancelsWaiting ? calls : calls.filter(isEnclosed);
     for (const answer of await responsesToOpenCalls(lock, loaded, invocationId, params, waiting, refused))
       events.push(await committer.append(stampEvent(answer, config)));
   });

@@ -111,8 +111,8 @@ export async function* run(
           else if (isStreaming) yield control.passChunks(driver, committer, event);
         }
       }
-      // When a client hangs up or a model cancels a call, agents that were called as tools stop with their calls open.
-      if (start.kind === 'live')
+      // Agents that were called as tools may have left calls: they failed, or stopped because a client hung up or a model cancelled a call.
+      if (start.kind === 'live' || (!context.isPaused && (committer.hasSubInvocations || locked.resumed)))
         for (const event of await storeMissingResponses(running)) yield control.advanceIn(session, event);
       outcome ??= await storeEnd(runner, running, control);
     } catch (thrown) {

@@ -26,7 +26,7 @@ import {
   type PluginManager,
 } from '@eventloom/core/internal';
 import { coveredUntil } from '../event-committer.ts';
-import { responsesToOpenCalls, storeResponses } from '../open-call-responses.ts';
+import { isEnclosed, responsesToOpenCalls, storeResponses } from '../open-call-responses.ts';
 import type { Runner } from '../runner.ts';
 import type { LoadedSession } from '../session-loader.ts';
 import type { SessionLock } from '../session-lock.ts';
@@ -142,8 +142,10 @@ async function storeClosing(
   const last = run?.wasOpen ? events.at(-1) : events.findLast(isYielded);
   const outcome = outcomeOfEvent(last);
   // A run that failed may have left waiting calls. Its outcome stays.
-  const waiting = answersWaiting && outcome.state !== 'failed' ? calls.waitingIn(invocationId) : [];
-  const isOver = !canContinue && waiting.length === 0;
+  const asked = calls.waitingIn(invocationId);
+  const isCancelling = answersWaiting && outcome.state !== 'failed';
+  const isOver = !canContinue && !(isCancelling && asked.length > 0);
+  const waiting = isCancelling ? asked : asked.filter(isEnclosed);
   if (!first || (isOver && !run?.wasOpen)) return {};
   if (isOver && (beginsResumableRun(first) || isAnswered(agent, events, pluginManager))) {
     // The run's process ended between the last event and the release of the session.
