@@ -3,6 +3,7 @@ import {
   type Event,
   type EventParams,
   InvalidEventError,
+  type Invocation,
   type InvocationContext,
   type MaybePromise,
   ObjectType,
@@ -58,6 +59,8 @@ export class EventCommitter {
   readonly #coveredUntil: number;
   /** Events of sub-invocations that are being stored. */
   #underWay: Set<Promise<Event>> | undefined;
+  /** The last work of `inAnsweringTurn`. */
+  #answering: Promise<void> | undefined;
   #areSubInvocationsClosed = false;
   /** True once an agent was run as a tool. Its events may be stored at any time. */
   hasSubInvocations = false;
@@ -283,6 +286,16 @@ export class EventCommitter {
   /** True once the run is aborted. */
   get isAborted(): boolean {
     return this.#context.abortSignal.aborted;
+  }
+
+  get invocation(): Invocation {
+    return this.#context.invocation;
+  }
+
+  /** Does work that answers open calls after earlier such work, so that no call is answered twice. */
+  inAnsweringTurn(work: () => Promise<void>): Promise<void> {
+    this.#answering = Promise.allSettled([this.#answering]).then(work);
+    return this.#answering;
   }
 
   /** True once nothing can be stored: another writer has the session, or the storage could not be used until the lease expired. */

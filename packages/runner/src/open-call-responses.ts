@@ -42,6 +42,7 @@ export async function storeResponses<T>(store: (refused: SizeLimitError | undefi
  * @param params returns the parameters of an event by this author
  * @param cancelled calls that wait for answers, and that no later message can answer
  * @param refused the error with which the session refused the results of finished calls; the responses then have it instead of the results
+ * @param enclosure the branch of an agent that was called as a tool: only its own calls are answered. Default: all calls of the run
  */
 export async function responsesToOpenCalls(
   lock: SessionLock,
@@ -50,9 +51,12 @@ export async function responsesToOpenCalls(
   params: (author: string) => EventParams,
   cancelled: readonly SessionCall[] = [],
   refused?: SizeLimitError,
+  enclosure?: string,
 ): Promise<Event[]> {
   const calls = Calls.of(session, derived);
-  const toAnswer = new Set([...calls.open(invocationId), ...calls.unsettled(invocationId), ...cancelled]);
+  const open = [...calls.open(invocationId), ...calls.unsettled(invocationId)];
+  const isOwn = ({ event }: SessionCall): boolean => enclosure === undefined || enclosureOf(event.branch) === enclosure;
+  const toAnswer = new Set([...open.filter(isOwn), ...cancelled]);
   // A call that a person was asked about is recorded in the run of the answer.
   const answers = [...toAnswer].flatMap(openAnswers);
   const entries = new Map<string, ToolLedgerEntry>();

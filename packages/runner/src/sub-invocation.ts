@@ -5,6 +5,7 @@ import {
   type InvocationContext,
   ObjectType,
   type Session,
+  type SizeLimitError,
   StreamingMode,
 } from '@eventloom/core';
 import {
@@ -106,15 +107,20 @@ class SubInvocationCommitter extends EventCommitter {
    * wait for a person are cancelled: no message can answer them. An aborted run answers all of its calls itself, or leaves them to the process that resumes it. Never rejects.
    */
   async answerOpenCalls(): Promise<void> {
-    const { platform, invocationId, invocation } = this.#context;
+    const { platform, invocationId, branch = '' } = this.#context;
     if (this.#outer.isAborted) return;
+    const { invocation } = this.#outer;
     const params = (author: string): EventParams => this.#context.createEvent({ author });
+    // Also what agents asked that this one called: they have ended, and waited with it.
+    const isWithin = ({ event }: SessionCall): boolean => `${event.branch ?? ''}.`.startsWith(`${branch}.`);
+    const store = async (refused: SizeLimitError | undefined): Promise<void> => {
+      const waiting = Calls.of(invocation.session, invocation.derived).waitingIn(invocationId).filter(isWithin);
+      const loaded = { session: invocation.session, derived: invocation.derived };
+      const answers = await responsesToOpenCalls(this.#lock, loaded, invocationId, params, waiting, refused, branch);
+      for (const event of answers) await this.append(this.complete(event));
+    };
     try {
-      await storeResponses(async (refused) => {
-        const waiting = Calls.of(invocation.session, invocation.derived).waitingIn(invocationId);
-        const events = await responsesToOpenCalls(this.#lock, invocation, invocationId, params, waiting, refused);
-        for (const event of events) await this.append(this.complete(event));
-      });
+      await this.#outer.inAnsweringTurn(() => storeResponses(store));
     } catch (error) {
       reportUnlessStopped(platform, error);
     }

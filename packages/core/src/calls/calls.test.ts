@@ -213,6 +213,13 @@ describe('a new response answers', () => {
     expect(found(calls, 'c', 'e-1')).toEqual(['e-1', undefined, 0]);
   });
 
+  test('a cancelled call of an agent that ran as a tool only if no other call takes it, so that the error can say so', () => {
+    const [first, second] = [{ branch: 'x@c' }, { branch: 'y@c', invocationId: 'e-2' }];
+    const cancelled = [waiting('c', second), responding('c', 1, { ...second, tags: [EventTag.cancelled] })];
+    expect(found(new Calls(cancelled), 'c')).toEqual(['e-2', 'y@c', 0]);
+    expect(found(new Calls([begun, waiting('c', first), ...cancelled]), 'c')).toEqual(['e-1', 'x@c', 1]);
+  });
+
   test('a call in a few steps per call, however many calls and responses share an id', () => {
     let looks = 0;
     const branches = Array.from({ length: 500 }, (_, at) => `b${at}`);

@@ -303,20 +303,20 @@ export class Calls {
   }
 
   #answerable(id: string, invocationId: string | undefined): Answerable {
-    const calls = this.named(id).filter((call) => {
-      const { event, branch, isLongRunning, isImported } = call;
-      if (isImported || (invocationId !== undefined && event.invocationId !== invocationId)) return false;
-      return (
-        enclosureOf(branch) === '' || (isLongRunning && (this.canContinue(event.invocationId) || isCancelled(call)))
-      );
-    });
+    const named = this.named(id).filter(
+      ({ event, isImported }) => !isImported && (invocationId === undefined || event.invocationId === invocationId),
+    );
+    const calls = named.filter(
+      ({ event, branch, isLongRunning }) =>
+        enclosureOf(branch) === '' || (isLongRunning && this.canContinue(event.invocationId)),
+    );
     const lastOnBranch = new Map(calls.map((call) => [call.branch, call]));
     const waiting = calls.filter((call) => call.isLongRunning && lastOnBranch.get(call.branch) === call);
     const newest = waiting.at(-1);
     const free = waiting.filter(
       (call) => call.event.invocationId === newest?.event.invocationId && call.responses.length === 0,
     );
-    return { free, newest: newest ?? calls.at(-1) };
+    return { free, newest: newest ?? calls.at(-1) ?? named.findLast(isCancelled) };
   }
 }
 

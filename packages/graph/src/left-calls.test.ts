@@ -1,11 +1,14 @@
 import type { BaseSessionService } from '@eventloom/core';
+import { Calls } from '@eventloom/core/internal';
+import { AgentTool, ParallelAgent } from '@eventloom/multi-agent';
 import { findLooseEnds, Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, Gate } from '@eventloom/testing';
-import { FunctionTool } from '@eventloom/tools';
+import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { dying } from '../../runner/src/resume/fixtures/dying-service.ts';
-import { call, IDS, KEY, scripted } from '../../runner/src/fixtures/scenario.ts';
+import { CustomAgent, textEvent } from '../../runner/src/fixtures/custom-agent.ts';
+import { call, IDS, KEY, scenario, scripted } from '../../runner/src/fixtures/scenario.ts';
 import { passTimeUntil } from '../../runner/src/fixtures/storage-outage.ts';
 import { HI } from './fixtures/killed-run.ts';
 import { END, START, StateGraph } from './index.ts';
@@ -48,4 +51,32 @@ test('calls of an attempt that timed out get responses, whenever the process is 
       await passTimeUntil(platform, runnerOn(sessionService).run({ ...IDS, invocationId }));
     expect(await findLooseEnds(sessionService, KEY), `killed at commit ${at}`).toEqual([]);
   }
+});
+
+test('a request of an attempt that failed is cancelled, also of an agent that its agent called', async () => {
+  const wait = new LongRunningFunctionTool({ name: 'wait', description: '', execute: () => undefined });
+  const asks = { calls: [call('wait')] };
+  const deep = scripted('deep', [asks, asks, 'answered'], { tools: [wait] });
+  const callDeep = { calls: [call('deep', { request: 'x' })] };
+  const mid = scripted('mid', [callDeep, callDeep, 'done'], { tools: [new AgentTool({ agent: deep })] });
+  let attempts = 0;
+  const fails = new CustomAgent('fails', async function* (context) {
+    if (++attempts > 1) return;
+    const hasAsked = (): Promise<boolean> =>
+      played.stored().then((events) => events.some(({ longRunningToolIds }) => longRunningToolIds));
+    while (!(await hasAsked())) yield textEvent(context, 'not yet');
+    // The agents around the call pause meanwhile.
+    for (let turn = 0; turn < 20; turn++) yield textEvent(context, 'not yet');
+    throw new TypeError('broken');
+  });
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('both', new ParallelAgent({ name: 'both', subAgents: [mid, fails] }), { retry: { maxAttempts: 2 } })
+    .addEdge(START, 'both')
+    .addEdge('both', END)
+    .compile();
+  const played = await scenario({ agent, resumable: true });
+  await passTimeUntil(played.platform, played.run());
+  const { all, waiting } = new Calls(await played.stored());
+  expect(all.filter(({ call: made }) => made.name === 'wait')).toHaveLength(2);
+  expect(waiting.map(({ event }) => event.branch)).toEqual([expect.stringContaining('!2')]);
 });
