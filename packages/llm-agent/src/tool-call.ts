@@ -2,6 +2,7 @@ import {
   type BaseTool,
   ConfigurationError,
   type Event,
+  EventloomError,
   type FunctionCall,
   InvalidRequestError,
   type JsonValue,
@@ -26,6 +27,7 @@ import {
   type LedgerOutcome,
   outcomeOfEntry,
   type LedgerTool,
+  reportTo,
   runUnderLedger,
   type ToolListener,
 } from '@eventloom/core/internal';
@@ -268,7 +270,10 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
       error,
     });
     if (answered !== undefined) return answered;
-    const failed = { error: error.message || error.name };
+    // The model's answer is seen by clients: an Eventloom error may quote what was thrown only for the program.
+    const text = EventloomError.isInstance(error) ? error.publicMessage : error.message;
+    if (text !== error.message) reportTo(context.platform, error);
+    const failed = { error: text || error.name };
     const received = copyJson(toolContext.partialOutput);
     return 'value' in received ? { ...failed, output: received.value } : failed;
   }

@@ -43,10 +43,13 @@ describe('the answer of an AgentTool', () => {
     expect(responsesOf(await run()).at(-1)).toEqual({ result: '' });
   });
 
-  test('is an error if the agent fails, and the caller continues', async () => {
-    const { run } = await scenario({ agent: caller(scripted('helper', [new TypeError('no network')])) });
+  test('is the public message of an error if the agent fails; the program gets the reason, and the caller continues', async () => {
+    const helper = scripted('helper', [new TypeError('no network')]);
+    const { run, platform } = await scenario({ agent: caller(helper) });
     const events = await run();
-    expect(responsesOf(events)).toEqual([{ error: 'the model of agent "helper" failed: no network' }]);
+    const error = 'the model of agent "helper" failed; the reason was reported to the program that runs it';
+    expect(responsesOf(events)).toEqual([{ error }]);
+    await expect(platform.drain()).rejects.toThrow('no network');
     expect(textOf(events.at(-1) ?? expect.unreachable())).toBe('done');
   });
 

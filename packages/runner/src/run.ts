@@ -112,7 +112,7 @@ export async function* run(
         }
       }
       // Agents that were called as tools may have left calls: they failed, or stopped because a client hung up or a model cancelled a call.
-      if (start.kind === 'live' || (!context.isPaused && (committer.hasSubInvocations || locked.resumed)))
+      if (start.kind === 'live' || ((committer.hasSubInvocations || locked.resumed) && !context.isPaused))
         for (const event of await storeMissingResponses(running)) yield control.advanceIn(session, event);
       outcome ??= await storeEnd(runner, running, control);
     } catch (thrown) {

@@ -132,11 +132,13 @@ async function remove(request: ServerRequest): Promise<Response> {
   const key = request.sessionKey();
   const { sessionService, artifactService } = request.runner();
   const { live, runs, webhooks } = request.server;
-  await Promise.all([live?.forgetSession(key), runs.forgetSession(key)]);
-  const messages = await webhooks?.claimMessagesOf(request.runner(), key);
-  if (artifactService) await deleteArtifacts(artifactService, key);
-  await sessionService.deleteSession(key);
-  if (messages) webhooks?.sendOnce(messages);
+  await runs.whileDeleting(key, async () => {
+    await Promise.all([live?.forgetSession(key), runs.forgetSession(key)]);
+    const messages = await webhooks?.claimMessagesOf(request.runner(), key);
+    if (artifactService) await deleteArtifacts(artifactService, key);
+    await sessionService.deleteSession(key);
+    if (messages) webhooks?.sendOnce(messages);
+  });
   return jsonResponse(null);
 }
 

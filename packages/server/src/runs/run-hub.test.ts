@@ -226,6 +226,18 @@ describe('a run resumed by the server', () => {
 });
 
 describe('the hub', () => {
+  test('refuses runs of a session while it is deleted, and no others', async () => {
+    const { hub, play } = setUp();
+    await hub.whileDeleting(KEY, async () => {
+      expect(() => play([])).toThrow('the session was deleted');
+      await play([], { key: { ...KEY, userId: 'bob' } }).ended;
+    });
+    await play([]).ended;
+    const failed = hub.whileDeleting(KEY, () => Promise.reject(new StorageError('no')));
+    await expect(failed).rejects.toThrow(StorageError);
+    await play([]).ended;
+  });
+
   test('refuses runs over the limit until one has ended', async () => {
     const { hub, play } = setUp({ maxRuns: 1 });
     const gate = new Gate();

@@ -79,6 +79,8 @@ export class RunHub {
   readonly #memory: RunMemory;
   /** The active runs, by `runName`. */
   readonly #active = new Map<string, RunLog>();
+  /** The sessions that are being deleted. */
+  readonly #deleting = new Set<SessionKey>();
   #isDraining = false;
 
   constructor(options: RunHubOptions) {
@@ -132,6 +134,7 @@ export class RunHub {
     const onBusy = given?.onBusy ?? runner.runConfig?.onBusy ?? 'queue';
     const isInFlight = resumed !== undefined && this.inFlightRun(key, resumed) !== undefined;
     if (this.#isDraining) throw shuttingDown();
+    for (const deleting of this.#deleting) if (isSameSession(deleting, key)) throw new RunAbortedError(SESSION_DELETED);
     if (isInFlight && (!newMessage || onBusy !== 'queue'))
       throw new SessionBusyError(`the run ${resumed} is in flight, so it can be followed but not resumed`);
     if (this.#active.size >= this.limits.maxRuns)
@@ -343,6 +346,16 @@ export class RunHub {
     }
   }
 
+  /** Refuses runs of a session in this process while it is deleted: copies of a request begin when the one that they waited for has ended. */
+  async whileDeleting(key: SessionKey, remove: () => Promise<void>): Promise<void> {
+    this.#deleting.add(key);
+    try {
+      await remove();
+    } finally {
+      this.#deleting.delete(key);
+    }
+  }
+
   /**
    * Ends and forgets the runs of a session in all processes, including finished ones. Settles when they have ended, or other processes have
    * had time for that.
@@ -414,8 +427,12 @@ function waitingRequest(log: RunLog, invocationId: string): RelayedLog {
   };
 }
 
-function isOfSession({ key }: RunLog, { appName, userId, sessionId }: SessionKey): boolean {
-  return key.sessionId === sessionId && key.userId === userId && key.appName === appName;
+function isOfSession({ key }: RunLog, session: SessionKey): boolean {
+  return isSameSession(key, session);
+}
+
+function isSameSession(one: SessionKey, { appName, userId, sessionId }: SessionKey): boolean {
+  return one.sessionId === sessionId && one.userId === userId && one.appName === appName;
 }
 
 function shuttingDown(): EventloomError {
