@@ -80,3 +80,31 @@ test('a request of an attempt that failed is cancelled, also of an agent that it
   expect(all.filter(({ call: made }) => made.name === 'wait')).toHaveLength(2);
   expect(waiting.map(({ event }) => event.branch)).toEqual([expect.stringContaining('!2')]);
 });
+
+test('an attempt whose inner agent waits for a person does not time out', async () => {
+  const wait = new LongRunningFunctionTool({ name: 'wait', description: '', execute: () => undefined });
+  const asks = scripted('asks', [{ calls: [call('wait', {}, 'c1')] }, 'answered'], { tools: [wait] });
+  let attempts = 0;
+  const agent = new StateGraph({ name: 'g' })
+    .addNode(
+      'a',
+      async (_: unknown, context) => {
+        const asking = context.runNode(asks, 'go');
+        if (++attempts > 1) return asking;
+        await Promise.allSettled([asking, new Gate().pass(context.abortSignal)]);
+        return 'never';
+      },
+      { timeoutMs: 500, retry: { maxAttempts: 2 } },
+    )
+    .addEdge(START, 'a')
+    .addEdge('a', END)
+    .compile();
+  const { run, platform, stored, sessionService } = await scenario({ agent, resumable: true });
+  const invocationId = (await passTimeUntil(platform, run()))[0]?.invocationId ?? '';
+  expect(new Calls(await stored()).waiting.map(({ id }) => id)).toEqual(['c1']);
+  const answer = { functionResponse: { id: 'c1', name: 'wait', response: { result: 'late' } } };
+  const events = await passTimeUntil(platform, run(answer, { invocationId }));
+  expect(events.some(({ content }) => content?.parts?.[0]?.text === 'answered')).toBe(true);
+  expect(attempts).toBe(2);
+  expect(await findLooseEnds(sessionService, KEY)).toEqual([]);
+});

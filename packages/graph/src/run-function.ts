@@ -1,6 +1,7 @@
 import type { JsonValue } from '@eventloom/core';
 import { type AbortGuard, inputRequestPart, isEmptyActions } from '@eventloom/core/internal';
 import { Attempt } from './attempt.ts';
+import { NodeTimeoutError } from './errors.ts';
 import type { NodeFunction } from './graph-node.ts';
 import { NodeContext } from './node-context.ts';
 import type { NodeOutcome } from './node-outcome.ts';
@@ -21,16 +22,18 @@ export async function runFunction(
   if (run.questions.some(({ answer }) => answer === undefined)) return WAITING;
   const attempt = new Attempt(run, number, guard);
   const context = new NodeContext(attempt);
+  // A person may take longer than a time limit: such an attempt waits, and its other work runs again after the answer.
+  const waitsInTime = (): boolean => attempt.isWaiting && NodeTimeoutError.isInstance(guard.signal.reason);
   let output: unknown;
   try {
     // The input was parsed by the schema, or is the output of the previous node.
     output = await guard.until(call(work, input as never, context));
   } catch (error) {
     await attempt.end();
-    if (!(attempt.isWaiting || attempt.fault) || guard.signal.aborted) throw error;
+    if (!(attempt.isWaiting || attempt.fault) || (guard.signal.aborted && !waitsInTime())) throw error;
   }
   await attempt.end();
-  guard.check();
+  if (!waitsInTime()) guard.check();
   if (attempt.fault) throw attempt.fault;
   if (attempt.isWaiting) {
     const newId = (): string => `adk-${run.context.platform.newUuid()}`;

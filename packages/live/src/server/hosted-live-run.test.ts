@@ -155,7 +155,11 @@ test.each(ENDS_ELSEWHERE)('the client hears the stored end of its run if another
 
 test.each([
   ['has the session and stored no end of the run', 'Hi', /^STORAGE_UNAVAILABLE: /],
-  ['closed a run in which nothing was said', '', /^SESSION_BUSY: another run took the session before/],
+  [
+    'closed a run in which nothing was said',
+    '',
+    /^SESSION_BUSY: the session was taken before anything was said, by another run or a cancellation/,
+  ],
 ])('the client is asked to call again if another process %s', async (_, said, reason) => {
   const { elsewhere, sessionService, platform, clock, socket, invocationId } = await callAndOtherProcess(said);
   clock.advance(60_000);

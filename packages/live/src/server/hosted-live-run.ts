@@ -59,7 +59,7 @@ const GRACE_MS = 5000;
 const TOO_MUCH_UNCONFIRMED =
   'too many bytes were sent without a confirmation; connect with ping=text, and answer pings';
 
-const NOTHING_SAID = 'another run took the session before anything was said in the call; call again';
+const NOTHING_SAID = 'the session was taken before anything was said, by another run or a cancellation; call again';
 const SENT_NOTHING = 'the client has sent no frame for too long; send one, or connect with ping=text and answer pings';
 
 /** One WebSocket and its live run: the client's frames go into the queue of the run, the events of the run to the client. */
