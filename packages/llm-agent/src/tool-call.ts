@@ -270,8 +270,8 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
       error,
     });
     if (answered !== undefined) return answered;
-    // The model's answer is seen by clients: an Eventloom error may quote what was thrown only for the program.
-    const text = EventloomError.isInstance(error) ? error.publicMessage : error.message;
+    // Clients read the response, and the error of an agent may quote what its model threw only for the program.
+    const text = tool.calledAgent && EventloomError.isInstance(error) ? error.publicMessage : error.message;
     if (text !== error.message) reportTo(context.platform, error);
     const failed = { error: text || error.name };
     const received = copyJson(toolContext.partialOutput);
