@@ -109,7 +109,13 @@ export function SessionList({ apps, hasLogin, place, goTo, list, events, isRunni
   const deleteButton = useRef<HTMLButtonElement>(null);
   const box = useRef<HTMLUListElement>(null);
   useLayoutEffect(() => {
-    if (box.current) box.current.scrollTop = scrollTop.current;
+    const list = box.current;
+    if (!list) return undefined;
+    list.scrollTop = scrollTop.current;
+    // Not in a scroll event, which may come after the click that leaves the list.
+    return () => {
+      scrollTop.current = list.scrollTop;
+    };
   }, [scrollTop]);
 
   // The server stores a new session with its first event.
@@ -196,7 +202,7 @@ export function SessionList({ apps, hasLogin, place, goTo, list, events, isRunni
           onPress={() => {
             // The new session is the first of the list.
             setSearch('');
-            scrollTop.current = 0;
+            if (box.current) box.current.scrollTop = 0;
             goTo({ ...place, sessionId: newSessionId() });
           }}
         >
@@ -208,14 +214,7 @@ export function SessionList({ apps, hasLogin, place, goTo, list, events, isRunni
           {error}
         </p>
       )}
-      <ul
-        className="sessions"
-        aria-label="Sessions"
-        ref={box}
-        onScroll={({ currentTarget }) => {
-          scrollTop.current = currentTarget.scrollTop;
-        }}
-      >
+      <ul className="sessions" aria-label="Sessions" ref={box}>
         {!isListed && word === '' && (
           <li>
             <button type="button" aria-current="true">
