@@ -45,7 +45,8 @@ const bundles = [
   // Schemas that contain themselves, what agents in nodes of a workflow said, and answers to their questions and calls: 0.7 kB. Runs that end with their storage: 0.3 kB.
   // Sessions that are deleted while a run waits for them, and states of events that are appended together: 0.3 kB.
   // Declarations of tools that change, requests to people that are cancelled with the agent that made them, and plugins that get no bookkeeping: 0.4 kB.
-  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 103_500 },
+  // Calls of agents that failed or ended as tools, which are answered before their run ends, and hidden reasons of these failures: 0.2 kB.
+  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 103_700 },
   // Without live runs, which a server takes as an option.
   // The aim is 80 kB. Above it, beside the runtime's own: bounds of each user and the run policy, protocols, runs that are started
   // without a connection and report their end by webhooks, runs that are read out of their sessions, webhooks that outlive their process (2 kB),
@@ -101,8 +102,8 @@ const bundles = [
   // Imports, room for users, attempts and arguments, above: 1.7 kB. Cancellations, above: 1.3 kB. Bounds of answers and values, cancelled calls and large events, above: 1.4 kB.
   // Failed calls of models, above: 0.2 kB. Ends of live runs in other processes: 0.1 kB.
   // Followers, unfinished runs and ends of storages, above: 0.5 kB. Schemas and nodes, above: 0.8 kB. Answers without a 404
-  // and ids of copies, above: 0.3 kB. Refused requests of adk-web: 0.2 kB.
-  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 254_700 },
+  // and ids of copies, above: 0.3 kB. Refused requests of adk-web: 0.2 kB. Calls of agents as tools, above: 0.3 kB. Runs of sessions that are deleted: 0.1 kB.
+  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 255_200 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');
