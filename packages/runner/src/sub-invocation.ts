@@ -104,14 +104,17 @@ class SubInvocationCommitter extends EventCommitter {
 
   /**
    * Stores responses to the calls that an agent left when it failed or ended, because its run continues without it. Calls and requests that
-   * wait for a person are cancelled: no message can answer them. An aborted run answers all of its calls itself, or leaves them to the process that resumes it. Never rejects.
+   * wait for a person are cancelled: no message can answer them. An aborted run answers all of its calls itself, or leaves them to the
+   * process that resumes it. Never rejects.
    */
   async answerOpenCalls(): Promise<void> {
     const { platform, invocationId, branch = '' } = this.#context;
-    if (this.#outer.isAborted) return;
+    const own = new Calls(this.#context.invocation.session.events);
+    const left = [own.open(invocationId), own.unsettled(invocationId), own.waitingIn(invocationId)];
+    if (this.#outer.isAborted || left.every((calls) => calls.length === 0)) return;
     const { invocation } = this.#outer;
     const params = (author: string): EventParams => this.#context.createEvent({ author });
-    // Also what agents asked that this one called: they have ended, and waited with it.
+    // Also what agents asked that this one called: its calls of these agents have no response then.
     const isWithin = ({ event }: SessionCall): boolean => `${event.branch ?? ''}.`.startsWith(`${branch}.`);
     const store = async (refused: SizeLimitError | undefined): Promise<void> => {
       const waiting = Calls.of(invocation.session, invocation.derived).waitingIn(invocationId).filter(isWithin);
