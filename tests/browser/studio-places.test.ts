@@ -128,10 +128,12 @@ test('a run that works before its first event is not called queued', async () =>
   const gate = new Gate();
   const { page, errors } = await open([{ gate, calls: [{ name: 'look' }] }, 'Blue.'], { tools: [look] });
   const isState = (response: { url(): string }): boolean => response.url().endsWith('?ifExists=true');
+  const answered = page.waitForResponse(isState);
   await send(page, 'What color?');
-  await page.waitForResponse(isState);
-  // The page has shown what the first answer said when it asks again.
-  await page.waitForResponse(isState);
+  await (await answered).finished();
+  // The page shows what the answer said.
+  for (let frame = 0; frame < 5; frame++)
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => resolve(undefined))));
   expect(await page.getByRole('status').first().textContent()).toBe('running');
   gate.open();
   await page.getByRole('log').getByText('Blue.').waitFor();
