@@ -21,7 +21,7 @@ describe('an empty Worker project that installs the packages from tarballs', () 
   });
 
   test.each([
-    ['the runtime behind the server', 158, 'server.jsonc'],
+    ['the runtime behind the server', 159, 'server.jsonc'],
     ['the Worker of the example, with Gemini', 224, 'wrangler.jsonc'],
     ['the whole Worker, with Gemini, JWTs and Studio', 256, 'edge-worker/wrangler.jsonc'],
     ['the same as it is in the workspace', 256, join(import.meta.dirname, '../../apps/edge-worker/wrangler.jsonc')],
