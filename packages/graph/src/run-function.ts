@@ -23,17 +23,17 @@ export async function runFunction(
   const attempt = new Attempt(run, number, guard);
   const context = new NodeContext(attempt);
   // A person may take longer than a time limit: such an attempt waits, and its other work runs again after the answer.
-  const waitsInTime = (): boolean => attempt.isWaiting && NodeTimeoutError.isInstance(guard.signal.reason);
+  const isTimedOutButWaits = (): boolean => attempt.isWaiting && NodeTimeoutError.isInstance(guard.signal.reason);
   let output: unknown;
   try {
     // The input was parsed by the schema, or is the output of the previous node.
     output = await guard.until(call(work, input as never, context));
   } catch (error) {
     await attempt.end();
-    if (!(attempt.isWaiting || attempt.fault) || (guard.signal.aborted && !waitsInTime())) throw error;
+    if (!(attempt.isWaiting || attempt.fault) || (guard.signal.aborted && !isTimedOutButWaits())) throw error;
   }
   await attempt.end();
-  if (!waitsInTime()) guard.check();
+  if (!isTimedOutButWaits()) guard.check();
   if (attempt.fault) throw attempt.fault;
   if (attempt.isWaiting) {
     const newId = (): string => `adk-${run.context.platform.newUuid()}`;

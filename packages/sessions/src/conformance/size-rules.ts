@@ -12,6 +12,12 @@ import { appendAll, idsOf, KEY, OTHER_KEY, readSession, sampleEvent, stateEvent 
 
 const MEGABYTE = 1_048_576;
 const SCOPES = ['', 'user:', 'app:'] as const;
+/** The number of values of a megabyte that the state of each scope has room for. */
+const ALMOST_FULL = [
+  ['app:', 3],
+  ['user:', 3],
+  ['', 16],
+] as const;
 const encoder = new TextEncoder();
 
 /** Texts of a megabyte of UTF-8: with one byte per character, and with one to four. */
@@ -48,11 +54,7 @@ export const sizeRules: readonly SessionRule[] = [
     async check(subject) {
       const { service, expect } = subject;
       const text = 'x'.repeat(MEGABYTE);
-      for (const [prefix, most] of [
-        ['app:', 3],
-        ['user:', 3],
-        ['', 16],
-      ] as const) {
+      for (const [prefix, most] of ALMOST_FULL) {
         const what = `${prefix}state`;
         const key = { ...KEY, appName: what };
         const names = Array.from({ length: most }, (_, index) => `${prefix}${index}`);
@@ -89,11 +91,7 @@ export const sizeRules: readonly SessionRule[] = [
       const { service, expect } = subject;
       const other = await subject.another();
       const text = 'x'.repeat(MEGABYTE);
-      for (const [prefix, most] of [
-        ['app:', 3],
-        ['user:', 3],
-        ['', 16],
-      ] as const) {
+      for (const [prefix, most] of ALMOST_FULL) {
         const key = { ...KEY, appName: `${prefix}others` };
         const session = await service.createSession(key);
         await service.appendEvent({ session, event: stateEvent('small', { [`${prefix}small`]: 1 }) });
