@@ -61,7 +61,8 @@ export class EventCommitter {
   #underWay: Set<Promise<Event>> | undefined;
   /** The last work of `inAnsweringTurn`. */
   #answering: Promise<void> | undefined;
-  #areSubInvocationsClosed = false;
+  /** The contexts of sub-invocations that ended, and that of the run before its end; undefined before the first. */
+  #closed: Set<InvocationContext> | undefined;
   /** True once an agent was run as a tool. Its events may be stored at any time. */
   hasSubInvocations = false;
   /** State changes of sub-invocations that no event of their caller repeats yet; undefined until there is a sub-invocation. */
@@ -259,9 +260,14 @@ export class EventCommitter {
     return stored;
   }
 
-  /** Stores an event of a sub-invocation. @throws RunAbortedError after `closeSubInvocations` */
-  appendOfSubInvocation(event: Event, enclosure: string | undefined): MaybePromise<Event> {
-    if (this.#areSubInvocationsClosed) throw new RunAbortedError('the run has ended, so no further event is stored');
+  /**
+   * Stores an event of a sub-invocation.
+   * @throws RunAbortedError after `closeWithin`, for this sub-invocation or for one around it
+   */
+  appendOfSubInvocation(event: Event, enclosure: string | undefined, context: InvocationContext): MaybePromise<Event> {
+    for (let around: InvocationContext | undefined = context; this.#closed && around; around = around.parent)
+      if (this.#closed.has(around))
+        throw new RunAbortedError('the run, or an agent around this one, has ended, so no further event is stored');
     const appending = this.append(event, enclosure);
     if (appending instanceof Promise) {
       const underWay = (this.#underWay ??= new Set());
@@ -272,9 +278,12 @@ export class EventCommitter {
     return appending;
   }
 
-  /** Stops storing events of sub-invocations, which may continue after an abort. Resolves when pending appends have settled. */
-  async closeSubInvocations(): Promise<void> {
-    this.#areSubInvocationsClosed = true;
+  /**
+   * Stops storing events of a sub-invocation and of those within it, which may continue after an abort. Resolves when pending appends have settled.
+   * @param context the context of the sub-invocation. Default: that of the run, which closes all of them
+   */
+  async closeWithin(context: InvocationContext = this.#context): Promise<void> {
+    (this.#closed ??= new Set()).add(context);
     if (this.#underWay) await Promise.allSettled(this.#underWay);
   }
 

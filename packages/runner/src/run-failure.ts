@@ -17,7 +17,6 @@ import {
   StorageError,
 } from '@eventloom/core';
 import {
-  Calls,
   createErrorEvent,
   enclosureOf,
   errorCodeOf,
@@ -29,7 +28,7 @@ import {
   reportUnlessStopped,
 } from '@eventloom/core/internal';
 import { stampEvent } from './event-committer.ts';
-import { isEnclosed, responsesToOpenCalls, storeResponses } from './open-call-responses.ts';
+import { storeLeftResponses } from './left-calls.ts';
 import type { RunInvocation } from './run-invocation.ts';
 import type { Runner } from './runner.ts';
 
@@ -132,24 +131,19 @@ export function outcomeOf(failure: EventloomError): RunOutcome {
 }
 
 /**
- * Stores responses to the calls of a run that have none, before its end. Agents that were called as tools store nothing more, and what they
- * asked is cancelled: only a run without its end takes the answers. Returns the events that readers of the run get.
- *
- * @param cancelsWaiting true also for the other calls that wait for answers, which no later message can answer then. Default false
+ * Stores responses to the calls that the run leaves, before its end: see `leftCalls`. Agents that were called as tools store nothing more.
+ * Returns the events that readers of the run get.
  */
 export async function storeMissingResponses(
   { locked, context, committer }: RunInvocation,
-  cancelsWaiting = false,
+  takesNoAnswers = false,
 ): Promise<Event[]> {
-  await committer.closeSubInvocations();
+  await committer.closeWithin();
   const { lock, loaded, invocationId, config } = locked;
   const params = (author: string): EventParams => ({ ...context.createEvent({ author }), executionId: invocationId });
   const events: Event[] = [];
-  await storeResponses(async (refused) => {
-    const calls = Calls.of(loaded.session, loaded.derived).waitingIn(invocationId);
-    const waiting = cancelsWaiting ? calls : calls.filter(isEnclosed);
-    for (const answer of await responsesToOpenCalls(lock, loaded, invocationId, params, waiting, refused))
-      events.push(await committer.append(stampEvent(answer, config)));
+  await storeLeftResponses({ lock, loaded, invocationId, takesNoAnswers, params }, async (responses) => {
+    for (const response of responses) events.push(await committer.append(stampEvent(response, config)));
   });
   return events.filter(isYielded);
 }

@@ -5,7 +5,6 @@ import {
   type InvocationContext,
   ObjectType,
   type Session,
-  type SizeLimitError,
   StreamingMode,
 } from '@eventloom/core';
 import {
@@ -18,7 +17,7 @@ import {
 } from '@eventloom/core/internal';
 import { AgentDriver } from './agent-driver.ts';
 import { EventCommitter } from './event-committer.ts';
-import { responsesToOpenCalls, storeResponses } from './open-call-responses.ts';
+import { leftCalls, storeLeftResponses } from './left-calls.ts';
 import type { SessionLock } from './session-lock.ts';
 
 /**
@@ -71,7 +70,7 @@ export async function* runSubInvocation(
     request.onPause?.();
   } finally {
     await driver.return();
-    if (!hasEnded || !context.isPaused) await own.answerOpenCalls();
+    if (!hasEnded || !context.isPaused) await own.end();
   }
 }
 
@@ -103,34 +102,34 @@ class SubInvocationCommitter extends EventCommitter {
   }
 
   /**
-   * Stores responses to the calls that an agent left when it failed or ended, because its run continues without it. Calls and requests that
-   * wait for a person are cancelled: no message can answer them. An aborted run answers all of its calls itself, or leaves them to the
-   * process that resumes it. Never rejects.
+   * Ends the sub-invocation, while its run continues: stores nothing more of it, and responses to the calls that it left, because no message
+   * can answer them. An aborted run answers all of its calls itself, or leaves them to the process that resumes it. Never rejects.
    */
-  async answerOpenCalls(): Promise<void> {
-    const { platform, invocationId, branch = '' } = this.#context;
-    const own = new Calls(this.#context.invocation.session.events);
-    const left = [own.open(invocationId), own.unsettled(invocationId), own.waitingIn(invocationId)];
-    if (this.#outer.isAborted || left.every((calls) => calls.length === 0)) return;
-    const { invocation } = this.#outer;
+  async end(): Promise<void> {
+    const { platform, invocationId, branch, parent } = this.#context;
+    if (this.#outer.isAborted || !parent) return;
+    await this.#outer.closeWithin(this.#context);
     const params = (author: string): EventParams => this.#context.createEvent({ author });
-    // Also what agents asked that this one called: its calls of these agents have no response then.
-    const isWithin = ({ event }: SessionCall): boolean => `${event.branch ?? ''}.`.startsWith(`${branch}.`);
-    const store = async (refused: SizeLimitError | undefined): Promise<void> => {
-      const waiting = Calls.of(invocation.session, invocation.derived).waitingIn(invocationId).filter(isWithin);
-      const loaded = { session: invocation.session, derived: invocation.derived };
-      const answers = await responsesToOpenCalls(this.#lock, loaded, invocationId, params, waiting, refused, branch);
-      for (const event of answers) await this.append(this.complete(event));
-    };
+    const ended = { lock: this.#lock, loaded: this.#outer.invocation, invocationId, branch, params };
+    if (leftCalls(ended).all.size === 0) return;
     try {
-      await this.#outer.inAnsweringTurn(() => storeResponses(store));
+      await this.#outer.inAnsweringTurn(() =>
+        storeLeftResponses(ended, async (responses) => {
+          for (const response of responses) await this.#append(this.complete(response), parent);
+        }),
+      );
     } catch (error) {
       reportUnlessStopped(platform, error);
     }
   }
 
-  override async append(event: Event): Promise<Event> {
-    const stored = await this.#outer.appendOfSubInvocation(event, this.#context.branch);
+  override append(event: Event): Promise<Event> {
+    return this.#append(event, this.#context);
+  }
+
+  /** @param context the context that stores the event: that of the sub-invocation, or after its end that of its caller */
+  async #append(event: Event, context: InvocationContext): Promise<Event> {
+    const stored = await this.#outer.appendOfSubInvocation(event, this.#context.branch, context);
     const { session, onStored } = this.#context.invocation;
     session.events.push(asSeenWithin(stored));
     onStored?.(event);

@@ -324,3 +324,19 @@ describe('the calls of a session', () => {
     expect(looks).toBe(watched.length);
   });
 });
+
+test('open calls are found without a look at the answered calls of a long session', () => {
+  let looks = 0;
+  const counted = (event: Event): Event =>
+    Object.defineProperty({ ...event }, 'invocationId', {
+      get: () => {
+        looks++;
+        return 'e-0';
+      },
+    });
+  const ids = Array.from({ length: 20 }, (_, index) => `c${index}`);
+  const calls = new Calls([...ids.flatMap((id) => [counted(calling([id])), responding(id, 1)]), calling(['last'])]);
+  looks = 0;
+  expect(calls.open('e-1').map(({ id }) => id)).toEqual(['last']);
+  expect(looks).toBe(0);
+});

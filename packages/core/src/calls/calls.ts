@@ -76,6 +76,10 @@ interface Answerable {
  */
 export class Calls {
   readonly #all: GrowingCall[] = [];
+  /** Calls without a response, oldest first. */
+  readonly #unanswered = new Set<GrowingCall>();
+  /** Calls that a person was asked about. Those whose requests are all settled are dropped when the list is read. */
+  readonly #asked = new Set<GrowingCall>();
   readonly #byId = new Map<string, GrowingCall[]>();
   /** For ids with several calls: the newest call by id and branch, by id, branch and run, and by id alone. */
   readonly #newest = new Map<string, GrowingCall>();
@@ -137,6 +141,7 @@ export class Calls {
       }
       const call = functionResponse && this.#find(idOf(functionResponse), branch, event.invocationId);
       if (!call) continue;
+      this.#unanswered.delete(call);
       call.responses = listWith(call.responses, { event, eventIndex, response: functionResponse.response ?? {} });
       answered = listWith(answered, call);
     }
@@ -163,8 +168,12 @@ export class Calls {
       isLongRunning,
       isImported,
     };
-    if (about) about.requests = listWith(about.requests, added);
+    if (about) {
+      about.requests = listWith(about.requests, added);
+      this.#asked.add(about);
+    }
     this.#all.push(added);
+    this.#unanswered.add(added);
     const named = this.#byId.get(id);
     if (!named) {
       this.#byId.set(id, [added]);
@@ -202,7 +211,16 @@ export class Calls {
 
   #clear(): void {
     this.#all.length = 0;
-    for (const kept of [this.#byId, this.#newest, this.#madeIn, this.#answeredIn, this.#unendedRuns]) kept.clear();
+    for (const kept of [
+      this.#unanswered,
+      this.#asked,
+      this.#byId,
+      this.#newest,
+      this.#madeIn,
+      this.#answeredIn,
+      this.#unendedRuns,
+    ])
+      kept.clear();
   }
 
   /** All calls, oldest first. */
@@ -235,10 +253,9 @@ export class Calls {
 
   /** Calls of a run without a response, oldest first. Leaves out requests to people and calls that the run repeated. */
   open(invocationId: string): SessionCall[] {
-    return this.#all.filter(
+    return [...this.#unanswered].filter(
       (call) =>
         call.event.invocationId === invocationId &&
-        call.responses.length === 0 &&
         !isPersonRequest(call.call) &&
         (this.named(call.id).length === 1 || this.#newest.get(keyOf(call.id, call.branch, invocationId)) === call),
     );
@@ -249,7 +266,8 @@ export class Calls {
    * answer, which runs them. Once that run has ended, they belong to the runs that made the call or have another answer.
    */
   unsettled(invocationId: string): SessionCall[] {
-    return this.#all.filter((call) => {
+    for (const call of this.#asked) if (call.requests.every(isSettled)) this.#asked.delete(call);
+    const unsettled = [...this.#asked].filter((call) => {
       const answers = openAnswers(call);
       const [newest] = answers;
       if (!newest || call.requests.some((request) => request.responses.length === 0 && !isSettled(request)))
@@ -258,11 +276,12 @@ export class Calls {
       const isElsewhere = newest.event.invocationId !== invocationId && this.canContinue(newest.event.invocationId);
       return runs.includes(invocationId) && !isElsewhere && this.#find(call.id, call.branch, invocationId) === call;
     });
+    return unsettled.sort((one, other) => one.eventIndex - other.eventIndex || placeOf(one) - placeOf(other));
   }
 
   /** Calls for which `lacksResponse` is true, oldest first. */
   get waiting(): SessionCall[] {
-    return this.#all.filter((call) => this.lacksResponse(call));
+    return [...this.#unanswered].filter((call) => this.lacksResponse(call));
   }
 
   /** The `waiting` calls of a run, and the calls that its waiting requests to people are about. */
@@ -378,6 +397,10 @@ function listWith<T>(list: T[] | undefined, item: T): T[] {
   if (!list?.length) return [item];
   list.push(item);
   return list;
+}
+
+function placeOf(call: SessionCall): number {
+  return call.inReply.indexOf(call);
 }
 
 /** No agent has this name. */

@@ -26,7 +26,7 @@ import {
   type PluginManager,
 } from '@eventloom/core/internal';
 import { coveredUntil } from '../event-committer.ts';
-import { isEnclosed, responsesToOpenCalls, storeResponses } from '../open-call-responses.ts';
+import { storeLeftResponses } from '../left-calls.ts';
 import type { Runner } from '../runner.ts';
 import type { LoadedSession } from '../session-loader.ts';
 import type { SessionLock } from '../session-lock.ts';
@@ -145,7 +145,6 @@ async function storeClosing(
   const asked = calls.waitingIn(invocationId);
   const isCancelling = answersWaiting && outcome.state !== 'failed';
   const isOver = !canContinue && !(isCancelling && asked.length > 0);
-  const waiting = isCancelling ? asked : asked.filter(isEnclosed);
   if (!first || (isOver && !run?.wasOpen)) return {};
   if (isOver && (beginsResumableRun(first) || isAnswered(agent, events, pluginManager))) {
     // The run's process ended between the last event and the release of the session.
@@ -153,9 +152,9 @@ async function storeClosing(
   }
   const covered = coveredUntil(session.events, derived);
   const params = (author: string): EventParams => closingParams(first, author, platform, covered);
-  const error = await storeResponses(async (refused) => {
-    const loaded = { session, derived };
-    const ending = await responsesToOpenCalls(lock, loaded, invocationId, params, waiting, refused);
+  const loaded = { session, derived };
+  const ended = { lock, loaded, invocationId, takesNoAnswers: isCancelling, params };
+  const error = await storeLeftResponses(ended, async (ending) => {
     // A run that was aborted keeps its end, also if its waiting calls are cancelled later.
     let end = outcome.state === 'completed' ? undefined : last;
     if (!end) ending.push((end = createErrorEvent(params(appName), code, reason)));

@@ -20,51 +20,77 @@ import {
 import type { LoadedSession } from './session-loader.ts';
 import type { SessionLock } from './session-lock.ts';
 
-/**
- * Stores responses to the calls of a run that have none. If the results of finished calls are too large for the session, its responses say
- * so, because a call without a response would keep the run open.
- *
- * @param store stores the responses, with or without the results; called a second time without them
- */
-export async function storeResponses<T>(store: (refused: SizeLimitError | undefined) => Promise<T>): Promise<T> {
-  try {
-    return await store(undefined);
-  } catch (error) {
-    if (!SizeLimitError.isInstance(error)) throw error;
-    return store(error);
-  }
+/** A run, or an agent that a tool or a graph ran in it, whose end leaves calls without a response. */
+export interface Ended {
+  readonly lock: SessionLock;
+  readonly loaded: Pick<LoadedSession, 'session' | 'derived'>;
+  readonly invocationId: string;
+  /** The branch of the agent. Default: the whole run ended. */
+  readonly branch?: string | undefined;
+  /** True if the run is cancelled. Default false. */
+  readonly takesNoAnswers?: boolean;
+  /** Returns the parameters of an event by this author. */
+  readonly params: (author: string) => EventParams;
 }
 
 /**
- * Returns events with responses to the calls of a run that have none, so that a model can be called again: one event
- * for the calls of one reply. They are not stored yet.
+ * Stores responses to the calls that what ended leaves: see `leftCalls`. If the results of finished calls are too large for the session,
+ * the responses say so, because a call without a response would keep the run open.
  *
- * @param params returns the parameters of an event by this author
- * @param cancelled calls that wait for answers, and that no later message can answer
- * @param refused the error with which the session refused the results of finished calls; the responses then have it instead of the results
- * @param enclosure the branch of an agent that was called as a tool: only its own calls are answered. Default: all calls of the run
+ * @param store stores the events, one for the calls of each reply; called a second time, without the results, if they are too large
  */
-export async function responsesToOpenCalls(
-  lock: SessionLock,
-  { session, derived }: Pick<LoadedSession, 'session' | 'derived'>,
-  invocationId: string,
-  params: (author: string) => EventParams,
-  cancelled: readonly SessionCall[] = [],
-  refused?: SizeLimitError,
-  enclosure?: string,
-): Promise<Event[]> {
-  const calls = Calls.of(session, derived);
-  const open = [...calls.open(invocationId), ...calls.unsettled(invocationId)];
-  const isOwn = ({ event }: SessionCall): boolean => enclosure === undefined || enclosureOf(event.branch) === enclosure;
-  const toAnswer = new Set([...open.filter(isOwn), ...cancelled]);
+export async function storeLeftResponses<T>(ended: Ended, store: (responses: Event[]) => Promise<T>): Promise<T> {
+  try {
+    return await store(await leftResponses(ended));
+  } catch (error) {
+    if (!SizeLimitError.isInstance(error)) throw error;
+    return store(await leftResponses(ended, error));
+  }
+}
+
+/** Calls that nobody responds to any more. */
+interface LeftCalls {
+  readonly all: ReadonlySet<SessionCall>;
+  /** Calls that wait for a client or a person, whose answer would come too late. */
+  readonly cancelled: ReadonlySet<SessionCall>;
+}
+
+/**
+ * Returns the calls that the end of a run or of an agent leaves without a response. The only place that decides which calls can still be
+ * answered:
+ *
+ * | call                                          | agent ended | run ended               | run cancelled |
+ * | --------------------------------------------- | ----------- | ----------------------- | ------------- |
+ * | runs, was interrupted, or was approved        | answered    | answered                | answered      |
+ * | waits, in an agent that a tool or a graph ran | cancelled   | cancelled               | cancelled     |
+ * | waits, elsewhere                              |             | a later message answers | cancelled     |
+ */
+export function leftCalls({
+  loaded,
+  invocationId,
+  branch = '',
+  takesNoAnswers = false,
+}: Omit<Ended, 'params'>): LeftCalls {
+  const calls = Calls.of(loaded.session, loaded.derived);
+  const isWithin = ({ event }: SessionCall): boolean =>
+    branch === '' || `${event.branch ?? ''}.`.startsWith(`${branch}.`);
+  const waiting = calls.waitingIn(invocationId).filter(isWithin);
+  const cancelled = new Set(takesNoAnswers ? waiting : waiting.filter(({ event }) => enclosureOf(event.branch) !== ''));
+  const running = [...calls.open(invocationId), ...calls.unsettled(invocationId)].filter(isWithin);
+  return { all: new Set([...running, ...cancelled]), cancelled };
+}
+
+/** @param refused the error with which the session refused the results of finished calls; the responses then have it instead of the results */
+async function leftResponses(ended: Ended, refused?: SizeLimitError): Promise<Event[]> {
+  const { lock, invocationId, params } = ended;
+  const { all, cancelled } = leftCalls(ended);
   // A call that a person was asked about is recorded in the run of the answer.
-  const answers = [...toAnswer].flatMap(openAnswers);
+  const answers = [...all].flatMap(openAnswers);
   const entries = new Map<string, ToolLedgerEntry>();
-  const runs = new Set([...toAnswer].map(({ event }) => event.invocationId));
-  for (const { event } of answers) runs.add(event.invocationId);
+  const runs = new Set([...all, ...answers].map(({ event }) => event.invocationId));
   for (const run of runs) for (const entry of await lock.listToolCalls(run)) entries.set(entry.callId, entry);
   const events: Event[] = [];
-  for (const [asking, made] of Map.groupBy(toAnswer, ({ event }) => event)) {
+  for (const [asking, made] of Map.groupBy(all, ({ event }) => event)) {
     const answer = answerCalls(made, entries, cancelled, refused);
     if (!answer) continue;
     events.push(createEvent({ ...params(asking.author), ...answer, ...responseParams(asking, invocationId) }));
@@ -80,13 +106,13 @@ export async function responsesToOpenCalls(
 function answerCalls(
   calls: readonly SessionCall[],
   ledger: ReadonlyMap<string, ToolLedgerEntry>,
-  cancelled: readonly SessionCall[],
+  cancelled: ReadonlySet<SessionCall>,
   refused: SizeLimitError | undefined,
 ): Pick<EventParams, 'content' | 'actions' | 'tags'> | undefined {
   const parts: Part[] = [];
   const changes: Partial<EventActions>[] = [];
   for (const call of calls) {
-    const isCancelled = cancelled.includes(call);
+    const isCancelled = cancelled.has(call);
     const entry = isCancelled ? undefined : entryOf(call, ledger);
     const isFinished = entry?.status === 'finished';
     if (isFinished && !entry.response) continue;
@@ -103,13 +129,8 @@ function answerCalls(
     if (isFinished && kept?.actions) changes.push(changesOf(kept.actions));
   }
   if (parts.length === 0) return undefined;
-  const tags = calls.some((call) => cancelled.includes(call)) ? { tags: [EventTag.cancelled] } : {};
+  const tags = calls.some((call) => cancelled.has(call)) ? { tags: [EventTag.cancelled] } : {};
   return { content: { role: 'user', parts }, actions: mergeEventActions(changes), ...tags };
-}
-
-/** True for a call of an agent that was called as a tool, or that is a node of a graph. It takes no answer once its run has ended. */
-export function isEnclosed({ event }: SessionCall): boolean {
-  return enclosureOf(event.branch) !== '';
 }
 
 const CANCELLED = { error: 'cancelled', message: 'The run or the agent ended while the call waited for an answer.' };
