@@ -90,6 +90,42 @@ describe.each([
     expect(errors).toEqual([]);
   });
 
+  test('lists the runs of all sessions that wait for an answer, to answer or to close them', async () => {
+    const { page, url, errors } = await open([
+      { calls: [{ name: 'pay' }] },
+      { calls: [{ name: 'ask' }, { name: 'login' }] },
+      'Paid.',
+    ]);
+    const log = page.getByRole('log');
+    await send(page, 'Pay');
+    await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
+    const { page: second } = await visit(url.replace('session=first', 'session=second'));
+    await send(second, 'Ask me');
+    await second.getByRole('region', { name: 'The agent asks' }).waitFor();
+    const { page: other } = await visit(url.replace('session=first', 'session=third'));
+    await other.getByRole('tab', { name: 'Runs' }).click();
+    const runs = other.locator('.open-run');
+    await runs
+      .filter({ hasText: /^Pay/ })
+      .getByText(/^has waited .* for an approval of pay$/)
+      .waitFor();
+    const asking = runs.filter({ hasText: /^Ask me/ });
+    await asking.getByText(/^has waited .* for a credential for login and an input for ask$/).waitFor();
+    await asking.getByText('Which size?').waitFor();
+    expect(await violations(other)).toEqual([]);
+    await keepPicture(other, `${pictures}-waiting-runs`);
+    await asking.getByRole('button', { name: 'Close' }).click();
+    await expect.poll(() => runs.count()).toBe(1);
+    // A page that shows the session sees that the run was closed.
+    await second.getByRole('region', { name: 'The agent asks' }).waitFor({ state: 'detached' });
+    await runs.getByRole('button', { name: 'Answer' }).click();
+    await other.getByRole('button', { name: 'Approve', exact: true }).click();
+    await other.getByRole('log').getByText('Paid.').waitFor();
+    await log.getByText('Paid.').waitFor();
+    await other.getByText('No run waits for an answer in any session of this user.').waitFor();
+    expect(errors).toEqual([]);
+  });
+
   test('shows an earlier moment, forks the session there, and rewinds it for an edited message', async () => {
     const { page, read, errors } = await open([{ calls: [{ name: 'look' }] }, 'Blue.', 'Green.']);
     const log = page.getByRole('log');

@@ -1,32 +1,42 @@
+import type { PersonRequest } from '@eventloom/client';
 import type { SessionKey } from '@eventloom/core';
-import { useCallback, useEffect, useState } from 'react';
+import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react';
 import { Button } from 'react-aria-components';
-import { client, messageOf, type OpenRunInfo, readOpenRuns, serverNow } from './studio-client.ts';
+import {
+  client,
+  messageOf,
+  type OpenRunInfo,
+  readOpenRuns,
+  readWaitingRuns,
+  serverNow,
+  type WaitingRunInfo,
+} from './studio-client.ts';
 import { formatDuration } from './trace.ts';
 
 interface RunsTabProps {
   readonly place: SessionKey;
   readonly goTo: (place: SessionKey) => void;
-  /** The status of the page's run. The list is read again when it changes. */
+  /** The status of the page's run. The lists are read again when it changes. */
   readonly status: string;
 }
 
-/** The list is read at this interval, in milliseconds. */
+/** The open runs are read at this interval, in milliseconds. */
 const READ_AGAIN_MS = 2000;
 
-/** Lists the unfinished runs of all sessions of the user: active runs, and runs whose process was lost. */
+/** The waiting runs are read at this interval, in milliseconds, and when a run begins or ends. The server reads the sessions for them. */
+const READ_WAITING_MS = 10_000;
+
+/** Lists the unfinished runs of all sessions of the user: active runs, runs whose process was lost, and runs that wait for an answer. */
 export function RunsTab({ place, goTo, status }: RunsTabProps) {
   const { appName, userId } = place;
-  const [runs, setRuns] = useState<readonly OpenRunInfo[]>();
   const [error, setError] = useState<string>();
+  const readOpen = useCallback(() => readOpenRuns(appName, userId), [appName, userId]);
+  const [open, readOpenAgain] = useRead(readOpen, READ_AGAIN_MS, status, setError);
+  const openIds = open?.map(({ invocationId }) => invocationId).join(' ');
+  const [pages, setPages] = useState(1);
+  const readWaiting = useCallback(() => readWaitingRuns(appName, userId, pages), [appName, userId, pages]);
+  const [waiting, readWaitingAgain] = useRead(readWaiting, READ_WAITING_MS, `${status} ${openIds}`, setError);
 
-  const read = useCallback(async () => {
-    try {
-      setRuns(await readOpenRuns(appName, userId));
-    } catch (thrown) {
-      setError(messageOf(thrown));
-    }
-  }, [appName, userId]);
   const act = async (action: () => Promise<unknown>): Promise<void> => {
     try {
       setError(undefined);
@@ -34,69 +44,165 @@ export function RunsTab({ place, goTo, status }: RunsTabProps) {
     } catch (thrown) {
       setError(messageOf(thrown));
     }
-    await read();
+    await Promise.all([readOpenAgain(), readWaitingAgain()]);
   };
-  useEffect(() => {
-    void read();
-    // Runs begin and end in other pages too. The tab is drawn only while it is chosen.
-    const timer = setInterval(() => {
-      if (document.visibilityState === 'visible') void read();
-    }, READ_AGAIN_MS);
-    return () => clearInterval(timer);
-  }, [read, status]);
-
   /** Resumes a run. The page that shows the session follows it. */
   const takeUp = async ({ sessionId, invocationId }: OpenRunInfo): Promise<void> => {
     for await (const _event of client.session({ appName, userId, sessionId }).resume(invocationId)) break;
     goTo({ ...place, sessionId });
   };
+  const cancel = ({ sessionId, invocationId }: OpenRunInfo | WaitingRunInfo): Promise<void> =>
+    act(() => client.session({ appName, userId, sessionId }).follow(invocationId).cancel());
+  const openButton = (label: 'Open' | 'Answer', { sessionId }: OpenRunInfo | WaitingRunInfo): ReactNode =>
+    sessionId !== place.sessionId && (
+      <Button className={label === 'Open' ? 'quiet' : 'primary'} onPress={() => goTo({ ...place, sessionId })}>
+        {label}
+      </Button>
+    );
 
   return (
     <div className="runs">
-      <h2>Runs that have not ended</h2>
       {error !== undefined && (
         <p className="error" role="alert">
           {error}
         </p>
       )}
-      {runs?.length === 0 && <p className="empty">No run is open in any session of this user.</p>}
-      {runs && runs.length > 0 && (
+      <h2>Runs that have not ended</h2>
+      {open?.length === 0 && <p className="empty">No run is open in any session of this user.</p>}
+      {open && open.length > 0 && (
         <ul>
-          {runs.map((run) => {
-            const { sessionId, invocationId, isHeld, resumable, attempts, title, startedAt } = run;
-            const session = client.session({ appName, userId, sessionId });
-            return (
-              <li key={`${sessionId} ${invocationId}`} className="open-run" data-held={isHeld}>
-                <b>{title ?? sessionId}</b>
-                <small>
-                  {isHeld ? 'in flight' : resumable ? 'unfinished, can be resumed' : 'unfinished'}
-                  {startedAt !== undefined &&
-                    `, began ${formatDuration(Math.max(0, serverNow() / 1000 - startedAt))} ago`}
-                  {attempts > 1 ? `, attempt ${attempts}` : ''}
-                </small>
-                <code>
-                  {sessionId} · {invocationId}
-                </code>
-                <div className="row">
-                  {sessionId !== place.sessionId && (
-                    <Button className="quiet" onPress={() => goTo({ ...place, sessionId })}>
-                      Open
-                    </Button>
-                  )}
-                  {!isHeld && resumable && (
-                    <Button className="primary" onPress={() => void act(() => takeUp(run))}>
-                      Take up
-                    </Button>
-                  )}
-                  <Button className="danger" onPress={() => void act(() => session.follow(invocationId).cancel())}>
-                    {isHeld ? 'Cancel' : 'Close'}
-                  </Button>
-                </div>
-              </li>
-            );
-          })}
+          {open.map((run) => (
+            <RunItem key={`${run.sessionId} ${run.invocationId}`} run={run} status={describeOpen(run)} messages={[]}>
+              {openButton('Open', run)}
+              {!run.isHeld && run.resumable && (
+                <Button className="primary" onPress={() => void act(() => takeUp(run))}>
+                  Take up
+                </Button>
+              )}
+              <Button className="danger" onPress={() => void cancel(run)}>
+                {run.isHeld ? 'Cancel' : 'Close'}
+              </Button>
+            </RunItem>
+          ))}
         </ul>
+      )}
+      <h2>Runs that wait for an answer</h2>
+      {waiting?.runs.length === 0 && (
+        <p className="empty">
+          No run waits for an answer{waiting.hasMore ? ' in the latest sessions' : ' in any session of this user'}.
+        </p>
+      )}
+      {waiting && waiting.runs.length > 0 && (
+        <ul>
+          {waiting.runs.map((run) => (
+            <RunItem
+              key={`${run.sessionId} ${run.invocationId}`}
+              run={run}
+              status={describeWaiting(run)}
+              messages={run.waitingFor.flatMap(({ message }) => message ?? [])}
+            >
+              {openButton('Answer', run)}
+              <Button className="danger" onPress={() => void cancel(run)}>
+                Close
+              </Button>
+            </RunItem>
+          ))}
+        </ul>
+      )}
+      {waiting?.hasMore && (
+        <Button className="quiet" onPress={() => setPages(pages + 1)}>
+          Look in older sessions
+        </Button>
       )}
     </div>
   );
+}
+
+interface RunItemProps {
+  readonly run: OpenRunInfo | WaitingRunInfo;
+  readonly status: string;
+  /** The texts for the person. */
+  readonly messages: readonly string[];
+  readonly children: ReactNode;
+}
+
+/** Shows a run with its buttons. */
+function RunItem({ run, status, messages, children }: RunItemProps) {
+  const { title, sessionId, invocationId } = run;
+  return (
+    <li className="open-run" data-held={'isHeld' in run && run.isHeld}>
+      <b>{title ?? sessionId}</b>
+      <small>{status}</small>
+      {messages.map((message, index) => (
+        <span key={index}>{message}</span>
+      ))}
+      <code>
+        {sessionId} · {invocationId}
+      </code>
+      <div className="row">{children}</div>
+    </li>
+  );
+}
+
+function describeOpen({ isHeld, resumable, attempts, startedAt }: OpenRunInfo): string {
+  return [
+    isHeld ? 'in flight' : resumable ? 'unfinished, can be resumed' : 'unfinished',
+    ...(startedAt === undefined ? [] : [`began ${ageOf(startedAt)} ago`]),
+    ...(attempts > 1 ? [`attempt ${attempts}`] : []),
+  ].join(', ');
+}
+
+/** Returns a line such as `has waited 5 min 2 s for an approval of pay and an input for ask`. */
+function describeWaiting({ waitingFor, waitsSince }: WaitingRunInfo): string {
+  const answers = waitingFor.map(({ kind, toolName }) => {
+    const { name, word } = ANSWERS[kind];
+    return toolName === undefined ? name : `${name} ${word} ${toolName}`;
+  });
+  return `has waited ${ageOf(waitsSince)} for ${answers.join(' and ')}`;
+}
+
+/** The name of the answer to each kind of request, and the word before the name of the tool. */
+const ANSWERS: Readonly<Record<PersonRequest['kind'], { readonly name: string; readonly word: string }>> = {
+  confirmation: { name: 'an approval', word: 'of' },
+  credential: { name: 'a credential', word: 'for' },
+  input: { name: 'an input', word: 'for' },
+  call: { name: 'the result', word: 'of' },
+};
+
+/** Returns how long ago a time was. @param time seconds since the epoch */
+function ageOf(time: number): string {
+  return formatDuration(Math.max(0, serverNow() / 1000 - time));
+}
+
+/**
+ * Reads a value now, at intervals while the page is visible, and when `changes` changes. The tab is drawn only while it is chosen.
+ * @returns the value, and the function that reads it again
+ */
+function useRead<T>(
+  read: () => Promise<T>,
+  intervalMs: number,
+  changes: string,
+  onError: (message: string) => void,
+): readonly [T | undefined, () => Promise<void>] {
+  const [value, setValue] = useState<T>();
+  const newest = useRef(0);
+  const readAgain = useCallback(async () => {
+    const reading = ++newest.current;
+    try {
+      const found = await read();
+      // An older answer may come after a newer one.
+      if (reading === newest.current) setValue(found);
+    } catch (thrown) {
+      onError(messageOf(thrown));
+    }
+  }, [read, onError]);
+  useEffect(() => {
+    void readAgain();
+    // Runs begin and end in other pages too.
+    const timer = setInterval(() => {
+      if (document.visibilityState === 'visible') void readAgain();
+    }, intervalMs);
+    return () => clearInterval(timer);
+  }, [readAgain, intervalMs, changes]);
+  return [value, readAgain];
 }

@@ -1,4 +1,4 @@
-import { EventloomClient, ServerError } from '@eventloom/client';
+import { EventloomClient, type PersonRequest, ServerError } from '@eventloom/client';
 
 /** The server's URL: the page is at `<server>/studio/`. */
 export const serverUrl = new URL('..', location.href).href.replace(/\/$/, '');
@@ -96,6 +96,22 @@ export interface OpenRunInfo {
   readonly title?: string;
   /** Time of the first event of the run, in seconds since the epoch. */
   readonly startedAt?: number;
+}
+
+/** A run that waits for an answer. */
+export interface WaitingRunInfo {
+  readonly sessionId: string;
+  readonly invocationId: string;
+  /** The first message of the session. */
+  readonly title?: string;
+  /** Time of the oldest call that waits, in seconds since the epoch. */
+  readonly waitsSince: number;
+  readonly waitingFor: readonly {
+    readonly kind: PersonRequest['kind'];
+    /** Absent if an agent asks. */
+    readonly toolName?: string;
+    readonly message?: string;
+  }[];
 }
 
 /** A span that the server keeps, as `/dev/…/spans` of `@eventloom/dev` describes it. */
@@ -215,6 +231,25 @@ export async function readNewestEventId(session: {
 /** Reads the unfinished runs of all sessions of a user. */
 export function readOpenRuns(appName: string, userId: string): Promise<OpenRunInfo[]> {
   return readJson(`/studio-api${userPath(appName, userId)}/runs`);
+}
+
+/** Reads the runs that wait for an answer in the first pages of the sessions of a user, latest first. */
+export async function readWaitingRuns(
+  appName: string,
+  userId: string,
+  pages: number,
+): Promise<{ readonly runs: readonly WaitingRunInfo[]; readonly hasMore: boolean }> {
+  const runs: WaitingRunInfo[] = [];
+  let nextCursor: string | undefined;
+  for (let page = 0; page < pages && (page === 0 || nextCursor !== undefined); page++) {
+    const query = new URLSearchParams(nextCursor === undefined ? {} : { cursor: nextCursor });
+    const read = await readJson<{ readonly runs: readonly WaitingRunInfo[]; readonly nextCursor?: string }>(
+      `/studio-api${userPath(appName, userId)}/waiting-runs?${query}`,
+    );
+    runs.push(...read.runs);
+    nextCursor = read.nextCursor;
+  }
+  return { runs, hasMore: nextCursor !== undefined };
 }
 
 /** Reads the graphs of an app; an empty list if it has none. */

@@ -1,10 +1,10 @@
-import { createEvent } from '@eventloom/core';
+import { type Content, createEvent, type Event, getFunctionCalls } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { createServer } from '@eventloom/server';
 import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, Gate, ScriptedModel } from '@eventloom/testing';
-import { FunctionTool } from '@eventloom/tools';
+import { fixedPlatform, Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
 import { assetFiles, studio, type StudioFiles } from './index.ts';
 
@@ -212,6 +212,129 @@ describe('the runs that have not ended', () => {
 
   test('are not listed for another user', async () => {
     expect((await serve(() => ({ userId: 'bob' }))('/studio-api/apps/app/users/ann/runs')).status).toBe(403);
+  });
+});
+
+describe('the runs that wait for an answer', () => {
+  interface Listed {
+    readonly runs: readonly { readonly sessionId: string; readonly invocationId: string }[];
+    readonly nextCursor?: string;
+  }
+
+  function serveAsking(steps: readonly ScriptedStep[], resumable = true) {
+    const gate = new Gate();
+    const pay = new FunctionTool({
+      name: 'pay',
+      description: 'Pays.',
+      requireConfirmation: true,
+      execute: async () => {
+        await gate.pass();
+        return { paid: true };
+      },
+    });
+    const ask = new FunctionTool({
+      name: 'ask',
+      description: 'Asks.',
+      execute: (_args, context) =>
+        context.getInput('size') ?? context.requestInput({ key: 'size', message: 'Which size?' }),
+    });
+    const print = new LongRunningFunctionTool({ name: 'print', description: 'Prints.', execute: () => undefined });
+    const model = new ScriptedModel(steps);
+    const agent = new LlmAgent({ name: 'helper', model, tools: [pay, ask, print] });
+    const sessionService = new InMemorySessionService();
+    const runner = new Runner({ appName: 'app', agent, sessionService, autoCreateSession: true, resumable });
+    const server = createServer({ runners: [runner], protocols: [studio({ files })], onError: () => undefined });
+    const origin = 'http://localhost/apps/app/users/ann/sessions';
+    const send = async (path: string, init?: RequestInit): Promise<unknown> => {
+      const response = await server.fetch(new Request(`${origin}/${path}`, init));
+      expect(response.ok).toBe(true);
+      return response.status === 204 ? undefined : response.json();
+    };
+    return {
+      gate,
+      send,
+      list: async (userId = 'ann', cursor = '') => {
+        const path = `http://localhost/studio-api/apps/app/users/${userId}/waiting-runs?${cursor && `cursor=${cursor}`}`;
+        return (await (await server.fetch(new Request(path))).json()) as Listed;
+      },
+      say: (sessionId: string, newMessage: Content = { role: 'user', parts: [{ text: 'Pay' }] }) =>
+        runner.run({ userId: 'ann', sessionId, newMessage }),
+    };
+  }
+
+  test.each([true, false])('are listed with their calls for their user (resumable: %s)', async (resumable) => {
+    const { list, say } = serveAsking([{ calls: [{ name: 'pay' }, { name: 'ask' }, { name: 'print' }] }], resumable);
+    const [first] = await say('s1');
+    expect(await list()).toEqual({
+      runs: [
+        {
+          sessionId: 's1',
+          invocationId: first?.invocationId,
+          title: 'Pay',
+          waitsSince: expect.any(Number) as number,
+          waitingFor: [
+            { kind: 'call', toolName: 'print' },
+            { kind: 'confirmation', toolName: 'pay', message: 'Please approve or reject the call of pay.' },
+            { kind: 'input', toolName: 'ask', message: 'Which size?' },
+          ],
+        },
+      ],
+    });
+    expect(await list('bob')).toEqual({ runs: [] });
+  });
+
+  const waiting = { calls: [{ name: 'pay' }] };
+  const idsOf = ({ runs }: Listed): string[] => runs.map(({ sessionId }) => sessionId).toSorted();
+
+  const approvalOf = (events: readonly Event[]): Content => {
+    const { id = '', name = '' } = events.flatMap((event) => getFunctionCalls(event)).at(-1) ?? {};
+    return { role: 'user', parts: [{ functionResponse: { id, name, response: { confirmed: true } } }] };
+  };
+
+  test('are not listed while an answer to one of their calls is in progress', async () => {
+    const { gate, list, say } = serveAsking([{ calls: [{ name: 'pay' }, { name: 'pay' }] }]);
+    const approving = say('s', approvalOf(await say('s')));
+    await gate.reached;
+    expect(idsOf(await list())).toEqual([]);
+    gate.open();
+    await approving;
+    expect(await list()).toMatchObject({ runs: [{ sessionId: 's', waitingFor: [{ kind: 'confirmation' }] }] });
+  });
+
+  test('are not listed any more once they are answered or cancelled', async () => {
+    const { gate, list, say, send } = serveAsking([waiting, waiting, waiting, { text: 'Paid.' }]);
+    gate.open();
+    const answered = await say('answered');
+    const [cancelled] = await say('cancelled');
+    await say('open');
+    expect(idsOf(await list())).toEqual(['answered', 'cancelled', 'open']);
+    await say('answered', approvalOf(answered));
+    await send(`cancelled/runs/${cancelled?.invocationId}`, { method: 'DELETE' });
+    expect(idsOf(await list())).toEqual(['open']);
+  });
+
+  test('are listed in a fork of their session, and not after the session was deleted', async () => {
+    const { list, say, send } = serveAsking([waiting]);
+    const afterEventId = (await say('s')).at(-1)?.id;
+    await send('s/fork', { method: 'POST', body: JSON.stringify({ afterEventId, sessionId: 'fork' }) });
+    expect(idsOf(await list())).toEqual(['fork', 's']);
+    await send('s', { method: 'DELETE' });
+    expect(idsOf(await list())).toEqual(['fork']);
+  });
+
+  test('are listed in pages of sessions', async () => {
+    const sessionIds = Array.from({ length: 51 }, (_, index) => `s${index}`);
+    const { list, say } = serveAsking(sessionIds.map(() => waiting));
+    for (const sessionId of sessionIds) await say(sessionId);
+    const page = await list();
+    const next = await list('ann', page.nextCursor);
+    expect([page.runs.length, next.runs.length, next.nextCursor]).toEqual([50, 1, undefined]);
+    expect([...idsOf(page), ...idsOf(next)].toSorted()).toEqual(sessionIds.toSorted());
+  });
+
+  test('are not listed for another user', async () => {
+    const get = serve(() => ({ userId: 'bob' }));
+    expect((await get('/studio-api/apps/app/users/ann/waiting-runs')).status).toBe(403);
   });
 });
 

@@ -1,15 +1,9 @@
-import {
-  type BaseSessionService,
-  ConfigurationError,
-  InvalidRequestError,
-  type OpenRun,
-  type SessionKey,
-  systemPlatform,
-} from '@eventloom/core';
+import { type BaseSessionService, ConfigurationError, InvalidRequestError, type SessionKey } from '@eventloom/core';
 import { checkOptions, describeKind, type OptionRules } from '@eventloom/core/internal';
 import type { Protocol, ProtocolRequest } from '@eventloom/server';
 import { canSpeak, describeAgent } from './describe-agent.ts';
-import { beginningOf, LISTED_SESSIONS_SCHEMA, searchSessions } from './search-sessions.ts';
+import { LISTED_SESSIONS_SCHEMA, searchSessions } from './search-sessions.ts';
+import { listOpenRuns, listWaitingRuns, OPEN_RUNS_SCHEMA, WAITING_RUNS_SCHEMA } from './user-runs.ts';
 
 /** Returns a file of the page, such as `index.html` or `assets/index-1a2b.js`; undefined if the page has no file of that name. */
 export type StudioFiles = (path: string) => StudioFile | undefined | Promise<StudioFile | undefined>;
@@ -95,20 +89,6 @@ const CALLER_SCHEMA = {
   properties: {
     userId: { type: 'string', description: 'Absent if the server has no login: a request may then name any user.' },
   },
-};
-
-const RUN_SCHEMA = {
-  type: 'object',
-  properties: {
-    sessionId: { type: 'string' },
-    invocationId: { type: 'string' },
-    isHeld: { type: 'boolean', description: 'True if a process works on the run now.' },
-    resumable: { type: 'boolean' },
-    attempts: { type: 'integer' },
-    title: { type: 'string', description: 'The first message of the session.' },
-    startedAt: { type: 'number', description: 'Time of the first event of the run, in seconds since the epoch.' },
-  },
-  required: ['sessionId', 'invocationId', 'isHeld', 'resumable', 'attempts'],
 };
 
 /**
@@ -230,12 +210,26 @@ export function studio(options: StudioOptions): Protocol {
         path: '/studio-api/apps/{appName}/users/{userId}/runs',
         operationId: 'listOpenRunsOfUser',
         summary: 'The runs of a user in all sessions that have not ended: in flight, or left behind by a lost process',
-        answer: { schema: { type: 'array', items: RUN_SCHEMA } },
+        answer: { schema: OPEN_RUNS_SCHEMA },
         handle: async (request: ProtocolRequest) => {
-          const userId = request.param('userId');
-          request.requireSameUser(userId);
-          const appName = request.param('appName');
-          return Response.json(await openRunsOf(request.sessions(appName), appName, userId));
+          const user = { appName: request.param('appName'), userId: request.param('userId') };
+          request.requireSameUser(user.userId);
+          return Response.json(await listOpenRuns(request.sessions(user.appName), user));
+        },
+      },
+      {
+        method: 'get',
+        path: '/studio-api/apps/{appName}/users/{userId}/waiting-runs',
+        operationId: 'listWaitingRunsOfUser',
+        summary: 'The runs of a user that wait for an answer to a call among the newest 200 events of their session',
+        query: {
+          cursor: 'The `nextCursor` of the previous page of 50 sessions. A page may be empty although more follow.',
+        },
+        answer: { schema: WAITING_RUNS_SCHEMA },
+        handle: async (request: ProtocolRequest) => {
+          const user = { appName: request.param('appName'), userId: request.param('userId') };
+          request.requireSameUser(user.userId);
+          return Response.json(await listWaitingRuns(request, user, request.query('cursor')));
         },
       },
     ],
@@ -250,34 +244,6 @@ async function initialStateOf(service: BaseSessionService, key: SessionKey): Pro
 
 /** Maximum length of a search text, in characters. */
 const MAX_SEARCH = 200;
-
-/** Maximum number of pages of open runs that are searched for the runs of one user: 10,000 runs. */
-const MAX_PAGES = 10;
-
-/** Maximum number of open runs that are described with the first message of their session, and of events that are read to find it. */
-const MAX_DESCRIBED = 50;
-
-async function openRunsOf(service: BaseSessionService, appName: string, userId: string): Promise<object[]> {
-  const found: OpenRun[] = [];
-  let cursor: string | undefined;
-  for (let page = 0; page < MAX_PAGES; page++) {
-    const { runs, nextCursor } = await service.listOpenRuns({ appName, cursor });
-    found.push(...runs.filter((run) => run.userId === userId));
-    if (nextCursor === undefined) break;
-    cursor = nextCursor;
-  }
-  return Promise.all(
-    found.map(async ({ sessionId, invocationId, heldUntilMs, resumable, attempts }, index) => {
-      const run = { sessionId, invocationId, isHeld: heldUntilMs > systemPlatform.now(), resumable, attempts };
-      if (index >= MAX_DESCRIBED) return run;
-      const key = { appName, userId, sessionId };
-      const { title } = await beginningOf(service, key);
-      const { events } = await service.listEvents({ ...key, order: 'desc', limit: MAX_DESCRIBED });
-      const startedAt = events.findLast((event) => event.invocationId === invocationId)?.timestamp;
-      return { ...run, title, startedAt };
-    }),
-  );
-}
 
 /**
  * Returns a redirect to a relative address, which is also correct behind a path prefix because the paths of the two routes that use it have
