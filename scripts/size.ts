@@ -87,7 +87,7 @@ const bundles = [
   // Lists of tasks: 1.3 kB. Circles of agents, secrets in headers, and artifacts that are compared once and bounded: 0.9 kB.
   // Artifacts that a server changes or extends (0.5 kB); fields of cards, names of A2A 0.3 in errors, and tasks without a result (0.3 kB);
   // calls of tasks that have a branch of their own (0.1 kB); artifacts of processes that were stopped (0.1 kB);
-  // cancelled tasks that wait for answers (0.1 kB); the status of unread answers (0.1 kB).
+  // cancelled tasks that wait for answers (0.1 kB); the status of unread answers (0.1 kB);
   // the lists of open calls, which do not look at answered ones (0.1 kB).
   { name: 'agents over A2A', entry: 'packages/a2a/src/index.ts', budget: 35_100 },
   // With the reader of YAML, for the front matter of skills; a registry, additional tools and scripts of the model (1.7 kB).

@@ -1,5 +1,6 @@
 import {
   createEvent,
+  type EventParams,
   getFunctionCalls,
   InvalidRequestError,
   type Part,
@@ -70,6 +71,24 @@ test('findLooseEnds returns none if an agent that was called as a tool has appro
   const asked = (await run('order')).flatMap(getFunctionCalls).find(({ name }) => name === 'adk_request_confirmation');
   await run({ functionResponse: { id: asked?.id ?? '', response: { confirmed: true } } });
   expect(await findLooseEnds(sessionService, KEY)).toEqual([]);
+});
+
+const result = { functionResponse: { id: 'c.1', name: 'buyer', response: {} } };
+
+test.each<[string, EventParams, string[]]>([
+  ['its run has ended', { author: 'app', object: 'runner.end' }, ['c.1', 'c2']],
+  ['its caller has its result', { author: 'lead', branch: 'x', content: { parts: [result] } }, ['c2']],
+  ['its run continues', { author: 'lead', branch: 'x' }, []],
+])('findLooseEnds looks for waiting calls of an agent that was called as a tool: %s', async (_, last, left) => {
+  const { sessionService, session } = await scenario();
+  const append = async (event: EventParams) =>
+    sessionService.appendEvent({ session: await session(), event: createEvent({ invocationId: 'e-1', ...event }) });
+  const calling = (id: string, name: string) => ({ content: { parts: [{ functionCall: { id, name } }] } });
+  await append({ author: 'user', actions: { agentState: { resumable: true } }, content: { parts: [{ text: 'hi' }] } });
+  await append({ author: 'lead', branch: 'x', ...calling('c.1', 'buyer') });
+  await append({ author: 'buyer', branch: 'x.buyer@c%2E1', longRunningToolIds: ['c2'], ...calling('c2', 'wait') });
+  await append(last);
+  expect((await findLooseEnds(sessionService, KEY)).map((end) => 'callId' in end && end.callId)).toEqual(left);
 });
 
 test.each(['x', undefined, {}])('findLooseEnds refuses %j, which is not a session service', async (service) => {

@@ -3,6 +3,7 @@ import {
   type SessionCall,
   Calls,
   describeKind,
+  enclosureOf,
   isPersonRequest,
   isRunWaiting,
   unansweredCalls,
@@ -12,7 +13,10 @@ import {
 export type LooseEnd =
   /** A run without an end: it is in flight, or its process died. A run that waits for an answer does not count. */
   | { readonly kind: 'run-without-end'; readonly invocationId: string }
-  /** A call without a response in a run that has ended. A long-running call does not count: its response comes later. */
+  /**
+   * A call without a response that nobody gives it any more. A long-running call does not count, because its response comes later, unless an
+   * agent made it that was called as a tool, or that is a node of a graph, and that agent, an agent around it, or its run has ended.
+   */
   | { readonly kind: 'call-without-response'; readonly invocationId: string; readonly callId: string }
   /**
    * A call with more responses than it can have: one, or two for a request to a person and for the call that the request is about, whose
@@ -51,6 +55,11 @@ export async function findLooseEnds(
     for (const { id: callId } of unansweredCalls(calls, invocationId))
       ends.push({ kind: 'call-without-response', invocationId, callId });
   }
+  for (const call of calls.waiting) {
+    const { invocationId } = call.event;
+    if (!openRuns.has(invocationId) && isLeft(calls, call))
+      ends.push({ kind: 'call-without-response', invocationId, callId: call.id });
+  }
   for (const call of new Set(events.flatMap((event) => calls.madeIn(event)))) {
     const { length } = call.responses;
     if (length > mostResponses(call))
@@ -62,6 +71,19 @@ export async function findLooseEnds(
       });
   }
   return ends;
+}
+
+/** True for a waiting call that no message can answer. */
+function isLeft(calls: Calls, { event, eventIndex, isImported }: SessionCall): boolean {
+  const { branch = '', invocationId } = event;
+  if (isImported || enclosureOf(branch) === '') return false;
+  if (!calls.canContinue(invocationId)) return true;
+  const segments = branch.split('.');
+  const enclosing = segments.map((segment, index) => {
+    const [, id] = segment.split('@');
+    return id && calls.newest(decodeURIComponent(id), segments.slice(0, index).join('.'));
+  });
+  return enclosing.some((call) => call && call.responses.some((response) => response.eventIndex > eventIndex));
 }
 
 function mostResponses({ call, isLongRunning, requests }: SessionCall): number {
