@@ -153,7 +153,7 @@ export class Arena implements AsyncDisposable {
   }
 
   /** Sends a message for which an agent makes a request to a person. Returns the answer to send. */
-  async ask(session: ClientSession, kind: 'pay' | 'wait'): Promise<Message | undefined> {
+  async ask(session: ClientSession, kind: 'pay' | 'wait' | 'safe'): Promise<Message | undefined> {
     const message = this.newMessage(kind);
     const answer = await this.#pursue(session, message, { manner: 'resend' });
     const parts = answersTo(answer?.frames.map(({ event }) => event) ?? []);

@@ -1,21 +1,24 @@
 // The attacked agents. They run on Node and on Workers, behave the same in every process, and report each step.
 
 import {
-  type BaseAgent,
+  BaseAgent,
   BaseLlm,
   type BaseLlmConnection,
   type Content,
+  type Event,
+  type InvocationContext,
   type LlmRequest,
   type LlmResponse,
   type Part,
 } from '@eventloom/core';
+import { END, START, StateGraph } from '@eventloom/graph';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { AgentTool, ParallelAgent } from '@eventloom/multi-agent';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { AttackedConnection } from './attacked-connection.ts';
 
 /** The kind of work that a message requests: a message is a kind and a token, such as `tools m17`. */
-export type MessageKind = 'chat' | 'tools' | 'steps' | 'crew' | 'pay' | 'wait' | 'long';
+export type MessageKind = 'chat' | 'tools' | 'steps' | 'crew' | 'plan' | 'risk' | 'safe' | 'pay' | 'wait' | 'long';
 
 /** A step of an agent, as reported to the process that hosts it. */
 export interface AgentStep {
@@ -55,6 +58,9 @@ type PlannedToolCall = readonly [name: string, args?: Record<string, unknown>];
 /** Returns the calls that an agent makes for a message, reply by reply; after them it answers. */
 function callsOf(agent: string, kind: string, token: string): readonly (readonly PlannedToolCall[])[] {
   if (agent === 'helper') return [[['book']]];
+  if (agent === 'worker') return [[['look'], ['search']]];
+  if (agent === 'clerk') return [[['payer', { request: `pay ${token}-clerk` }]]];
+  if (agent === 'payer') return [[['pay']]];
   if (agent === 'left' || agent === 'right') return [[['helper', { request: `help ${token}-${agent}` }], ['look']]];
   switch (kind) {
     case 'tools':
@@ -63,6 +69,11 @@ function callsOf(agent: string, kind: string, token: string): readonly (readonly
       return [[['book']], [['slow'], ['look']], [['book']]];
     case 'crew':
       return [[['crew', { request: `team ${token}` }], ['book']]];
+    case 'plan':
+      return [[['plan', { request: `plan ${token}` }], ['book']]];
+    case 'risk':
+    case 'safe':
+      return [[['risk', { request: `${kind} ${token}` }], ['look']]];
     case 'pay':
       return [[['pay'], ['look']]];
     case 'wait':
@@ -149,10 +160,28 @@ function checkHistory(contents: readonly Content[]): void {
   }
 }
 
+/** An agent that waits, and then fails if the message says `risk`. */
+class Breaker extends BaseAgent {
+  readonly #host: Host;
+
+  constructor(host: Host) {
+    super({ name: 'breaker' });
+    this.#host = host;
+  }
+
+  // oxlint-disable-next-line require-yield -- it says nothing
+  protected override async *runAsyncImpl({ userContent }: InvocationContext): AsyncGenerator<Event, void, void> {
+    const [, kind] = MARKER.exec(userContent?.parts?.[0]?.text ?? '') ?? [];
+    await this.#host.pause(this.#host.slowMs);
+    if (kind === 'risk') throw new TypeError('the breaker broke');
+  }
+}
+
 /**
  * Creates the agents, by the names of their apps. `front` makes concurrent calls of tools, among them a slow one, one
- * that a person confirms, one whose response comes later, and an agent. `crew` is a parallel agent, each of whose
- * agents calls an agent. Readers get the events of some of the called agents.
+ * that a person confirms, one whose response comes later, and agents. `crew` is a parallel agent, each of whose
+ * agents calls an agent. Readers get the events of some of the called agents. `plan` is a graph whose node may time out
+ * and is then tried again. `risk` asks a person, two calls and a node deep, beside an agent that fails meanwhile, unless the message says `safe`.
  */
 export function createAgents(host: Host): Readonly<Record<'front' | 'crew', BaseAgent>> {
   const tool = (name: string, isOnce: boolean, pauseMs = 0, requireConfirmation = false): FunctionTool =>
@@ -177,11 +206,40 @@ export function createAgents(host: Host): Readonly<Record<'front' | 'crew', Base
     });
   const member = (name: string): LlmAgent =>
     new LlmAgent({ name, model: new AttackedModel(name, host), tools: [helper(name === 'left'), look] });
+  const search = tool('search', false, host.slowMs);
+  const worker = new LlmAgent({ name: 'worker', model: new AttackedModel('worker', host), tools: [look, search] });
+  const plan = new StateGraph({ name: 'plan' })
+    .addNode('worker', worker, { timeoutMs: 2 * host.slowMs, retry: { maxAttempts: 3 } })
+    .addEdge(START, 'worker')
+    .addEdge('worker', END)
+    .compile();
+  const pay = tool('pay', true, 0, true);
+  const payer = new LlmAgent({ name: 'payer', model: new AttackedModel('payer', host), tools: [pay] });
+  const clerk = new LlmAgent({
+    name: 'clerk',
+    model: new AttackedModel('clerk', host),
+    tools: [new AgentTool({ agent: payer })],
+  });
+  const office = new StateGraph({ name: 'office' })
+    .addNode('clerk', clerk)
+    .addEdge(START, 'clerk')
+    .addEdge('clerk', END)
+    .compile();
+  const risk = new ParallelAgent({ name: 'risk', subAgents: [office, new Breaker(host)] });
   const crew = (): ParallelAgent => new ParallelAgent({ name: 'crew', subAgents: [member('left'), member('right')] });
   const front = new LlmAgent({
     name: 'front',
     model: new AttackedModel('front', host),
-    tools: [look, slow, book, tool('pay', true, 0, true), wait, new AgentTool({ agent: crew(), streamInner: true })],
+    tools: [
+      look,
+      slow,
+      book,
+      pay,
+      wait,
+      new AgentTool({ agent: crew(), streamInner: true }),
+      new AgentTool({ agent: plan }),
+      new AgentTool({ agent: risk }),
+    ],
   });
   return { front, crew: crew() };
 }

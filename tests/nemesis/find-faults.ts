@@ -235,7 +235,8 @@ function faultsOfAnswer(answer: Answer, answers: readonly Answer[], sessions: re
   const { session, text, requestId, invocationId, frames, end, asked } = answer;
   const stored = sessions.find((each) => nameOf(each.session) === nameOf(session))?.events ?? [];
   const run = stored.filter((event) => event.invocationId === invocationId);
-  const messages = run.filter((event) => event.author === 'user' && !isEnclosed(event));
+  // Answers to the requests of agents that run as tools are on the branches of these.
+  const messages = run.filter((event) => event.author === 'user');
   const faults: string[] = [];
   const streamed = streamedIds(run);
   const received = frames.flatMap(({ event }) => (isStreamed(event) ? event.id : []));

@@ -27,10 +27,10 @@ export interface Scenario {
 
 const ALL: readonly BackEndName[] = ['sqlite', 'postgres', 'durable-objects', 'wrangler-dev'];
 const NODE: readonly BackEndName[] = ['sqlite', 'postgres'];
-const KINDS: readonly MessageKind[] = ['chat', 'tools', 'steps', 'crew', 'pay', 'wait'];
+const KINDS: readonly MessageKind[] = ['chat', 'tools', 'steps', 'crew', 'plan', 'risk', 'safe', 'pay', 'wait'];
 
 /** Kinds of messages for which no agent asks a person: those of calls, and of runs that are cancelled. */
-const SPOKEN: readonly MessageKind[] = ['chat', 'tools', 'steps', 'crew'];
+const SPOKEN: readonly MessageKind[] = ['chat', 'tools', 'steps', 'crew', 'plan'];
 
 /** The users of the sessions. */
 export const USERS = ['user-0', 'user-1', 'user-2'];
@@ -255,7 +255,9 @@ async function repeatAnswers(arena: Arena, { rounds, sessions }: ScenarioSize): 
   for (let round = 0; round < rounds; round++) {
     const asking = await arena.start();
     const asked = await Promise.all(
-      Array.from({ length: sessions }, (_, index) => arena.ask(askingSession(index), random.pick(['pay', 'wait']))),
+      Array.from({ length: sessions }, (_, index) =>
+        arena.ask(askingSession(index), random.pick(['pay', 'wait', 'safe'])),
+      ),
     );
     await asking.signal('SIGKILL');
     const first = await arena.start({ dieAt: random.between(1, 6 * sessions) });
