@@ -11,7 +11,7 @@ interface VersionFile {
 
 /**
  * Artifacts in folders, one per artifact. Version `N` is `N.data`, its bytes, and `N.json`, everything else. `N.data` is created first and
- * exclusively: its creator owns the number. It is never removed, only emptied when the version is deleted. `N.json` is renamed into place
+ * exclusively: its creator owns the number. It is never removed, only emptied when the version is deleted or cannot be saved. `N.json` is renamed into place
  * last: a version exists if this file exists. Created folders and files are private to their owner.
  */
 export class FileArtifactDriver implements ArtifactDriver {
@@ -31,8 +31,15 @@ export class FileArtifactDriver implements ArtifactDriver {
     while (!(await this.#claim(join(folder, `${version}.data`), bytes))) version++;
     const file: VersionFile = bytes ? { record, size: bytes.length } : { record };
     const unfinished = join(folder, `${version}.json.tmp`);
-    await writeFile(unfinished, JSON.stringify(file), { mode: 0o600, flush: this.#flush });
-    await rename(unfinished, join(folder, `${version}.json`));
+    try {
+      await writeFile(unfinished, JSON.stringify(file), { mode: 0o600, flush: this.#flush });
+      await rename(unfinished, join(folder, `${version}.json`));
+    } catch (error) {
+      await Promise.all([rm(unfinished, { force: true }), truncate(join(folder, `${version}.data`))]).catch(() => {
+        // The first error is the one to report.
+      });
+      throw error;
+    }
     if (this.#flush) await flushFolder(folder);
     return version;
   }
@@ -74,6 +81,12 @@ export class FileArtifactDriver implements ArtifactDriver {
     try {
       if (bytes) await file.writeFile(bytes);
       if (this.#flush) await file.sync();
+    } catch (error) {
+      // A full disk keeps the bytes that were written.
+      await file.truncate().catch(() => {
+        // The first error is the one to report.
+      });
+      throw error;
     } finally {
       await file.close();
     }

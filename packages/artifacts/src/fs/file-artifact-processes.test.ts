@@ -1,5 +1,5 @@
-import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,10 +11,11 @@ let folder = '';
 beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'eventloom-'))));
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
+const PROGRAM = fileURLToPath(new URL('./fixtures/saving-process.ts', import.meta.url));
+
 /** The versions that a process saved; it is killed with SIGKILL after `killAfter` of them. */
 async function save(name: string, count: number, killAfter = Infinity): Promise<number[]> {
-  const program = fileURLToPath(new URL('./fixtures/saving-process.ts', import.meta.url));
-  const child = spawn(process.execPath, [program, folder, name, String(count)], {
+  const child = spawn(process.execPath, [PROGRAM, folder, name, String(count)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let output = '';
@@ -53,4 +54,14 @@ test('kill -9 during saves leaves every acknowledged version, and no partial one
     for (const version of versions) expect(await contentOf(service, version)).toMatch(/^A \d+$/);
     next = (versions.at(-1) ?? -1) + 1;
   }
+});
+
+test('a save that the disk refuses keeps none of its bytes', () => {
+  // Files of this shell's processes may have 32 blocks, of 512 or 1024 bytes; the artifact has 100,000 bytes.
+  const limited = ['-c', 'ulimit -f 32; exec "$@"', 'sh', process.execPath, PROGRAM, folder, 'A', '1'];
+  const { status, stderr } = spawnSync('sh', limited, { encoding: 'utf8' });
+  expect(stderr).toContain('STORAGE_UNAVAILABLE');
+  expect(status).toBe(1);
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  expect(entries.map(({ name, parentPath }) => [name, statSync(join(parentPath, name)).size])).toEqual([['0.data', 0]]);
 });
