@@ -5,7 +5,9 @@ import {
   type Content,
   contentText,
   type Event,
+  EventTag,
   type FunctionDeclaration,
+  hasTag,
   isFinalResponse,
   type RunAsyncToolRequest,
 } from '@eventloom/core';
@@ -179,8 +181,7 @@ export class AgentTool extends BaseTool {
         // Events of agents that this agent calls as tools are not part of its answer. Those of agents in its nodes are.
         if (!enclosureOf(branchOfNode(event)).startsWith(`${enclosure}.`)) answer.add(event);
         if (stream) await stream.pass(event);
-        else if (event.nodeEvent || (invocationContext.isResumable && event.longRunningToolIds?.length))
-          await pass(event);
+        else if (event.nodeEvent || (invocationContext.isResumable && isOfRequest(event))) await pass(event);
       }
     } catch (error) {
       await stream?.release();
@@ -215,4 +216,9 @@ export class AgentTool extends BaseTool {
   override close(): Promise<void> | void {
     return this.agent.close();
   }
+}
+
+/** True for an event that asks a person, and for one that cancels a request. */
+function isOfRequest(event: Event): boolean {
+  return Boolean(event.longRunningToolIds?.length) || hasTag(event, EventTag.cancelled);
 }

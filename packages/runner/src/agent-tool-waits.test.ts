@@ -100,7 +100,12 @@ test.each([
       return agentOf('lead', [ask('both'), 'done', 'again'], toolOf(both));
     };
     const events = await run(leadWith());
-    expect(responses(events)).toEqual([['both', { error: 'broken' }]]);
+    const asked = events.flatMap(({ longRunningToolIds = [] }) => longRunningToolIds);
+    const cancelled = events
+      .flatMap(getFunctionResponses)
+      .filter(({ response }) => response?.['error'] === 'cancelled');
+    expect(cancelled.map(({ id }) => id)).toEqual(asked);
+    expect(responses(events).slice(asked.length)).toEqual([['both', { error: 'broken' }]]);
     expect((await stored()).at(-1)?.object).toBe('runner.end');
     expect(new Calls(await stored()).waiting).toEqual([]);
     const id = events.findLast(({ longRunningToolIds }) => longRunningToolIds)?.longRunningToolIds?.[0];

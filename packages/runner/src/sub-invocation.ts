@@ -1,6 +1,7 @@
 import {
   type Event,
   type EventParams,
+  getFunctionResponses,
   type Invocation,
   type InvocationContext,
   ObjectType,
@@ -54,7 +55,7 @@ export async function* runSubInvocation(
     await inTurn(async () => own.appendNew(said));
   }
   const driver = new AgentDriver(context.forAgent(request.agent));
-  let hasEnded = false;
+  let isWaiting = false;
   try {
     for (let step = await driver.next(); !step.done; step = await driver.next()) {
       const event = step.value;
@@ -64,13 +65,17 @@ export async function* runSubInvocation(
       const committed = waits ? await inTurn(async () => own.commit(event)) : await own.commit(event);
       if (committed.partial !== true || request.streaming) yield committed;
     }
-    hasEnded = true;
-    if (!context.isPaused) return;
-    parent.pause();
-    request.onPause?.();
+    isWaiting = context.isPaused;
+    if (isWaiting) {
+      parent.pause();
+      request.onPause?.();
+    } else for (const event of await own.end()) yield event;
+  } catch (error) {
+    for (const event of await own.end()) yield event;
+    throw error;
   } finally {
     await driver.return();
-    if (!hasEnded || !context.isPaused) await own.end();
+    if (!isWaiting) await own.end();
   }
 }
 
@@ -103,24 +108,31 @@ class SubInvocationCommitter extends EventCommitter {
 
   /**
    * Ends the sub-invocation, while its run continues: stores nothing more of it, and responses to the calls that it left, because no message
-   * can answer them. An aborted run answers all of its calls itself, or leaves them to the process that resumes it. Never rejects.
+   * can answer them. Returns those to requests and long-running calls, which readers of the run may know. An aborted run answers all of its
+   * calls itself, or leaves them to the process that resumes it. Never rejects.
    */
-  async end(): Promise<void> {
-    const { platform, invocationId, branch, parent } = this.#context;
-    if (this.#outer.isAborted || !parent) return;
+  async end(): Promise<Event[]> {
+    const { platform, invocationId, branch, parent, progress } = this.#context;
+    if (this.#outer.isAborted || !parent) return [];
     await this.#outer.closeWithin(this.#context);
     const params = (author: string): EventParams => this.#context.createEvent({ author });
     const ended = { lock: this.#lock, loaded: this.#outer.invocation, invocationId, branch, params };
-    if (leftCalls(ended).all.size === 0) return;
+    const { all } = leftCalls(ended);
+    const stored: Event[] = [];
+    if (all.size === 0) return stored;
+    const known = new Set([...all].flatMap(({ isLongRunning, id }) => (isLongRunning ? [id] : [])));
     try {
       await this.#outer.inAnsweringTurn(() =>
         storeLeftResponses(ended, async (responses) => {
-          for (const response of responses) await this.#append(this.complete(response), parent);
+          for (const response of responses) stored.push(await this.#append(this.complete(response), parent));
         }),
       );
     } catch (error) {
       reportUnlessStopped(platform, error);
     }
+    const shown = stored.filter((event) => getFunctionResponses(event).some(({ id = '' }) => known.has(id)));
+    for (const event of shown) progress.noteCommitted(event);
+    return shown;
   }
 
   override append(event: Event): Promise<Event> {
