@@ -1,3 +1,6 @@
+import type { SessionKey } from '@eventloom/core';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { Gate } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
 import { SESSIONS, setUp } from './fixtures/session-client.ts';
 
@@ -126,6 +129,24 @@ describe('deleting a session', () => {
     expect(await send('DELETE', `${SESSIONS}/s`)).toMatchObject({ status: 200, json: null });
     expect(await send('DELETE', `${SESSIONS}/s`)).toMatchObject({ status: 200, json: null });
     expect((await send('GET', `${SESSIONS}/s`)).status).toBe(404);
+  });
+
+  test('lets no run of it begin meanwhile', async () => {
+    const gate = new Gate();
+    class SlowService extends InMemorySessionService {
+      override async deleteSession(key: SessionKey): Promise<void> {
+        await gate.pass();
+        await super.deleteSession(key);
+      }
+    }
+    const { send } = setUp(new SlowService());
+    await send('POST', `${SESSIONS}/s`);
+    const deleted = send('DELETE', `${SESSIONS}/s`);
+    await gate.reached;
+    const { status, json } = await send('POST', `${SESSIONS}/s/runs`, { newMessage: { parts: [{ text: 'hi' }] } });
+    expect([status, json['error']]).toEqual([409, 'the session was deleted']);
+    gate.open();
+    expect((await deleted).status).toBe(200);
   });
 });
 
