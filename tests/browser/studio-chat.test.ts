@@ -148,6 +148,48 @@ test('the text of a model has whole words in tables, nested lists below their it
   expect(errors).toEqual([]);
 });
 
+test('texts and files that cannot be drawn are shown as plain text or with a reason, and the rest of the page works', async () => {
+  const list = Array.from({ length: 400 }, (_, index) => `${'  '.repeat(index)}- item`).join('\n');
+  const texts = [
+    `${'>'.repeat(2000)} quoted`,
+    `${'> '.repeat(3000)} quoted twice`,
+    list,
+    '*a_'.repeat(7000),
+    'The last one.',
+  ];
+  const { page, errors } = await open(['Hello.'], {
+    fill: async (service) => {
+      const session = await service.createSession(KEY);
+      for (const text of texts) await service.appendEvent({ session, event: modelEvent('helper', text) });
+      const parts = [{ text: 'A file:' }, { inlineData: { mimeType: 'text/plain', data: 'not base64 !!!' } }];
+      await service.appendEvent({ session, event: modelEvent('helper', parts) });
+    },
+  });
+  const log = page.getByRole('log');
+  await log.getByText('The data of this file are not base64.').waitFor();
+  for (const text of ['quoted twice', '- item', '*a_*a_', 'The last one.']) await log.getByText(text).waitFor();
+  expect(await log.locator('blockquote, .markdown li').count()).toBe(0);
+  expect(errors).toEqual([]);
+  // A time that no server sends, which a page cannot draw.
+  const session = /\/sessions\/first\?/;
+  await page.route(session, async (route) => {
+    const response = await route.fetch();
+    const text = await response.text();
+    await route.fulfill({ response, body: text.replace(/"timestamp":[\d.]+/, '"timestamp":1e300') });
+  });
+  await page.reload();
+  const cannot = page.getByRole('alert').getByText('This cannot be shown: ');
+  await expect.poll(() => cannot.count()).toBe(2);
+  await log.locator('.plain').first().waitFor();
+  await log.getByText('The last one.').waitFor();
+  await page.getByRole('tab', { name: 'State' }).click();
+  await expect.poll(() => cannot.count()).toBe(1);
+  await page.unroute(session);
+  await send(page, 'Hi');
+  await log.getByText('Hello.').waitFor();
+  await cannot.waitFor({ state: 'detached' });
+});
+
 test('the actions of a message are visible on a screen without a pointer', async () => {
   const opacity = (page: Page): Promise<string> =>
     page.evaluate(`getComputedStyle(document.querySelector('.message footer')).opacity`);

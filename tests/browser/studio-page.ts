@@ -48,6 +48,8 @@ export interface OpenOptions extends BrowserContextOptions {
   /** Default: no login. With one, the page asks for a token. */
   readonly authenticate?: ServerOptions['authenticate'];
   readonly limits?: ServerOptions['limits'];
+  /** True makes runs resumable. Default false. */
+  readonly isResumable?: boolean;
   readonly fill?: (service: InMemorySessionService) => Promise<unknown>;
 }
 
@@ -83,7 +85,17 @@ export function useStudio() {
 
   /** Opens Studio on a server with one agent, whose model plays the steps. */
   async function open(steps: readonly ScriptedStep[], options: OpenOptions = {}): Promise<Opened> {
-    const { agent, tools = [], fill, authenticate, hasSpans = false, prompts, limits, ...context } = options;
+    const {
+      agent,
+      tools = [],
+      fill,
+      isResumable = false,
+      authenticate,
+      hasSpans = false,
+      prompts,
+      limits,
+      ...context
+    } = options;
     const spans = hasSpans ? new SpanStore() : undefined;
     const sessionService = new InMemorySessionService();
     const runner = new Runner({
@@ -91,6 +103,7 @@ export function useStudio() {
       agent: agent ?? new LlmAgent({ name: 'helper', model: new ScriptedModel(steps), tools: [...tools] }),
       live: live(),
       instrumentation: spans,
+      resumable: isResumable,
       sessionService,
       artifactService: new InMemoryArtifactService(),
       credentialService: new InMemoryCredentialService(),

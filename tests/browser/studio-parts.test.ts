@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { pageBytes } from './page-bytes.ts';
 import { graph } from './studio-graph.ts';
 import { keepPicture, KEY, send, useStudio, violations } from './studio-page.ts';
-import { look } from './studio-tools.ts';
+import { look, pay } from './studio-tools.ts';
 
 const { open, visit } = useStudio();
 
@@ -60,6 +60,36 @@ describe('a session', () => {
     const { sessions } = await sessionService.listSessions({ appName: 'app', userId: 'ann' });
     expect(sessions).toHaveLength(2);
     expect(errors).toEqual([]);
+  });
+
+  test('that waits for an approval is exported, and imported as history', async () => {
+    const { page, sessionService, errors } = await open([{ calls: [{ name: 'pay' }, { name: 'look' }] }, 'Hello.'], {
+      tools: [pay, look],
+      isResumable: true,
+    });
+    await send(page, 'Pay');
+    await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
+    const downloading = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Export' }).click();
+    await page.getByLabel('A session to import').setInputFiles(await (await downloading).path());
+    await page.waitForURL((url) => url.searchParams.get('session') !== 'first');
+    const log = page.getByRole('log');
+    await log
+      .locator('.call', { hasText: 'pay' })
+      .getByText(/^failed/)
+      .waitFor();
+    await log
+      .locator('.call', { hasText: 'look' })
+      .getByText(/^completed/)
+      .waitFor();
+    expect(await page.getByRole('button', { name: 'Approve', exact: true }).count()).toBe(0);
+    await send(page, 'Hi');
+    await log.getByText('Hello.').waitFor();
+    const { sessions } = await sessionService.listSessions({ appName: 'app', userId: 'ann' });
+    expect(sessions).toHaveLength(2);
+    // The server has refused the calls that wait, and the page has sent them again with a response.
+    expect(errors).toEqual([expect.stringContaining('403')]);
   });
 
   test('is found by the text of its messages', async () => {

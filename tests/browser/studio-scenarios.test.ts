@@ -292,7 +292,7 @@ describe.each([
   });
 
   test('waits for a server that is killed during an answer, and the restarted one continues the run', async () => {
-    const { page } = await open([
+    const { page, url } = await open([
       { calls: [{ name: 'look' }] },
       { chunks: ['The sky ', new Gate()] },
       // A resumed run has the result of the tool.
@@ -302,10 +302,21 @@ describe.each([
     await send(page, 'What color?');
     await log.getByText('The sky').waitFor();
     await log.getByText('completed').waitFor();
+    await page.getByRole('tab', { name: 'Runs' }).click();
+    const { page: graph } = await visit(url.replace('app=app', 'app=ways'));
+    await graph.getByRole('tab', { name: 'Agents' }).click();
+    await send(graph, 'left');
+    await graph.locator('[data-node="left"][data-state="active"]').waitFor();
     await kill();
     await page.getByRole('status').getByText('reconnecting').waitFor();
+    const tabs = [page, graph].map((each) => each.getByRole('tabpanel'));
+    for (const tab of tabs) await tab.getByRole('alert').getByText('The server does not answer.').waitFor();
+    expect(await graph.locator('[data-node="left"]').count()).toBe(1);
     await restart('resume');
+    models.gate.open();
+    await graph.locator('[data-node="left"][data-state="done"]').waitFor();
     await log.getByText('The sky is blue.').waitFor();
+    for (const tab of tabs) await tab.getByRole('alert').waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
     await expect.poll(() => log.getByText('The sky').count()).toBe(1);
     // The tool ran once, because its result was stored before the kill.

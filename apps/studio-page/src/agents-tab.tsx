@@ -40,6 +40,7 @@ export const AgentsTab = memo(function AgentsTab({
   const [graphs, setGraphs] = useState<readonly GraphDescription[]>([]);
   const [ran, setRan] = useState<readonly GraphDescription[]>([]);
   const [graphError, setGraphError] = useState<string>();
+  const [pathError, setPathError] = useState<string>();
   useEffect(() => {
     readGraphs(appName, userId)
       .then(setGraphs)
@@ -66,25 +67,26 @@ export const AgentsTab = memo(function AgentsTab({
     let isCurrent = true;
     readGraphRuns(place, invocationId)
       .then((found) => {
-        if (isCurrent) setRan(found);
+        if (!isCurrent) return;
+        setRan(found);
+        setPathError(undefined);
       })
       .catch((thrown: unknown) => {
         // The newest event may belong to no run, because a client that imported the session wrote it.
-        if (isCurrent && !(ServerError.isInstance(thrown) && thrown.status === 404)) setGraphError(messageOf(thrown));
+        if (isCurrent && !(ServerError.isInstance(thrown) && thrown.status === 404)) setPathError(messageOf(thrown));
       });
     return () => {
       isCurrent = false;
     };
   }, [hasGraphs, place, invocationId, newestId, tick]);
   const shown = useMemo(() => (isPast ? new Set(events.map(({ id }) => id)) : undefined), [events, isPast]);
-  const failure = error ?? graphError;
-  if (failure !== undefined)
-    return (
-      <p className="error" role="alert">
-        {failure}
-      </p>
-    );
-  if (!root) return <p className="empty">Loading…</p>;
+  const failure = error ?? graphError ?? pathError;
+  const alert = failure !== undefined && (
+    <p className="error" role="alert">
+      {failure}
+    </p>
+  );
+  if (!root) return alert || <p className="empty">Loading…</p>;
   const paths = graphs.map(({ graph }) =>
     pathOf(ran.find((each) => each.graph.name === graph.name)?.runs ?? [], shown),
   );
@@ -94,6 +96,7 @@ export const AgentsTab = memo(function AgentsTab({
   if (working.size === 0) working.add(root.name);
   return (
     <div className="agents">
+      {alert}
       <ul className="tree">
         <AgentView agent={root} active={isRunning ? working : NO_NAMES} seen={seen} />
       </ul>

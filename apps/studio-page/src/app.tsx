@@ -6,6 +6,7 @@ import { useAgent } from '@eventloom/client/react';
 import { AgentsTab } from './agents-tab.tsx';
 import { ArtifactsTab } from './artifacts-tab.tsx';
 import { Chat, codeOf } from './chat.tsx';
+import { ErrorBoundary } from './error-boundary.tsx';
 import { EventsTab } from './events-tab.tsx';
 import { InspectorHandle } from './inspector-handle.tsx';
 import { isStop } from './message-view.tsx';
@@ -388,46 +389,58 @@ function Workbench({ apps, hasLogin, place, goTo, list }: WorkbenchProps) {
             <Tab id="runs">Runs</Tab>
           </TabList>
           <TabPanel id="events" className="tab-panel">
-            <EventsTab
-              events={events}
-              count={count}
-              selectedId={selectedId}
-              onSelect={setSelectedId}
-              onShowAt={setPosition}
-              onShowArtifact={showArtifact}
-            />
+            <ErrorBoundary value={events}>
+              <EventsTab
+                events={events}
+                count={count}
+                selectedId={selectedId}
+                onSelect={setSelectedId}
+                onShowAt={setPosition}
+                onShowArtifact={showArtifact}
+              />
+            </ErrorBoundary>
           </TabPanel>
           <TabPanel id="state" className="tab-panel">
-            <StateTab events={events} count={count} selectedId={selectedId} state={conversation.state} />
+            <ErrorBoundary value={shownEvents}>
+              <StateTab events={events} count={count} selectedId={selectedId} state={conversation.state} />
+            </ErrorBoundary>
           </TabPanel>
           <TabPanel id="artifacts" className="tab-panel">
-            <ArtifactsTab place={place} events={events} count={count} selected={artifact} />
+            <ErrorBoundary value={shownEvents}>
+              <ArtifactsTab place={place} events={events} count={count} selected={artifact} />
+            </ErrorBoundary>
           </TabPanel>
           <TabPanel id="agents" className="tab-panel">
-            <AgentsTab
-              place={place}
-              root={root}
-              error={rootError}
-              events={shownEvents}
-              activeAgents={activeAgents}
-              isRunning={isPast ? isInsideRun && next.author !== 'user' : isRunning}
-              isPast={isPast}
-            />
+            <ErrorBoundary value={shownEvents}>
+              <AgentsTab
+                place={place}
+                root={root}
+                error={rootError}
+                events={shownEvents}
+                activeAgents={activeAgents}
+                isRunning={isPast ? isInsideRun && next.author !== 'user' : isRunning}
+                isPast={isPast}
+              />
+            </ErrorBoundary>
           </TabPanel>
           <TabPanel id="trace" className="tab-panel">
-            <TraceTab
-              place={place}
-              events={shownEvents}
-              until={isPast ? events[shownPosition]?.timestamp : undefined}
-              prices={root?.prices ?? NO_PRICES}
-              count={events.length}
-              isRunning={isRunning}
-              chosen={tracedRun}
-              onChoose={setTracedRun}
-            />
+            <ErrorBoundary value={shownEvents}>
+              <TraceTab
+                place={place}
+                events={shownEvents}
+                until={isPast ? events[shownPosition]?.timestamp : undefined}
+                prices={root?.prices ?? NO_PRICES}
+                count={events.length}
+                isRunning={isRunning}
+                chosen={tracedRun}
+                onChoose={setTracedRun}
+              />
+            </ErrorBoundary>
           </TabPanel>
           <TabPanel id="runs" className="tab-panel">
-            <RunsTab place={place} goTo={goTo} status={status} />
+            <ErrorBoundary value={place}>
+              <RunsTab place={place} goTo={goTo} status={status} />
+            </ErrorBoundary>
           </TabPanel>
         </Tabs>
       </section>

@@ -29,6 +29,7 @@ export const ArtifactsTab = memo(function ArtifactsTab({ place, events, count, s
   const [base, setBase] = useState<number>();
   const [basePart, setBasePart] = useState<Part>();
   const [error, setError] = useState<string>();
+  const [listError, setListError] = useState<string>();
   const saved = useMemo(
     () => events.filter(({ actions }) => Object.keys(actions.artifactDelta).length > 0).length,
     [events],
@@ -39,10 +40,12 @@ export const ArtifactsTab = memo(function ArtifactsTab({ place, events, count, s
       .listArtifacts()
       .then((found) => {
         setStored(found);
+        setListError(undefined);
       })
       .catch((thrown: unknown) => {
         // The server stores a session with its first message.
-        if (!(ServerError.isInstance(thrown) && thrown.serverCode === 'SESSION_NOT_FOUND')) setError(messageOf(thrown));
+        if (!(ServerError.isInstance(thrown) && thrown.serverCode === 'SESSION_NOT_FOUND'))
+          setListError(messageOf(thrown));
       });
   }, [session, saved]);
 
@@ -111,9 +114,9 @@ export const ArtifactsTab = memo(function ArtifactsTab({ place, events, count, s
           </li>
         ))}
       </ul>
-      {error !== undefined && (
+      {(listError ?? error) !== undefined && (
         <p className="error" role="alert">
-          {error}
+          {listError ?? error}
         </p>
       )}
       {name !== undefined && part && (

@@ -5,6 +5,7 @@ import type { UseAgentResult } from '@eventloom/client/react';
 import { Button } from 'react-aria-components';
 import { MeasuredTimes, useCallTimes } from './call-times.ts';
 import { Composer } from './composer.tsx';
+import { ErrorBoundary } from './error-boundary.tsx';
 import { contentOf, isStop, MessageView, Stopped, textOf } from './message-view.tsx';
 import { RequestForm } from './request-form.tsx';
 import { artifactsByMessage, artifactsIn, type SavedArtifact, SavedArtifacts } from './saved-artifacts.tsx';
@@ -145,17 +146,23 @@ export function Chat({
               const saved = artifacts.get(message.id);
               return (
                 <Fragment key={keys[first + index]}>
-                  <MessageView
-                    message={message}
-                    isNamed={all[index - 1]?.author !== message.author}
-                    hue={agents.indexOf(message.author) % HUES}
-                    canEdit={!isPast && !isRunning && message.author === 'user' && textOf(message) !== ''}
-                    isStopped={isStopped && message === last && message.author !== 'user'}
-                    onEdit={sendInstead}
-                    onSelect={onSelectEvent}
-                    onTrace={onTrace}
-                  />
-                  {saved && <SavedArtifacts place={place} artifacts={saved} onShow={onShowArtifact} />}
+                  <ErrorBoundary value={message} fallback={<PlainMessage message={message} />}>
+                    <MessageView
+                      message={message}
+                      isNamed={all[index - 1]?.author !== message.author}
+                      hue={agents.indexOf(message.author) % HUES}
+                      canEdit={!isPast && !isRunning && message.author === 'user' && textOf(message) !== ''}
+                      isStopped={isStopped && message === last && message.author !== 'user'}
+                      onEdit={sendInstead}
+                      onSelect={onSelectEvent}
+                      onTrace={onTrace}
+                    />
+                  </ErrorBoundary>
+                  {saved && (
+                    <ErrorBoundary value={saved}>
+                      <SavedArtifacts place={place} artifacts={saved} onShow={onShowArtifact} />
+                    </ErrorBoundary>
+                  )}
                 </Fragment>
               );
             })}
@@ -164,17 +171,18 @@ export function Chat({
           {shownRequests.length > 0 && (
             <div className="requests" ref={forms}>
               {shownRequests.map(({ request, answer, refusal }) => (
-                <RequestForm
-                  key={request.id}
-                  request={request}
-                  given={answer}
-                  refusal={refusal}
-                  isDisabled={isPast || status !== 'idle' || (answer !== undefined && refusal === undefined)}
-                  onAnswer={(given) => {
-                    follow();
-                    void answers.give(request, given);
-                  }}
-                />
+                <ErrorBoundary key={request.id} value={request}>
+                  <RequestForm
+                    request={request}
+                    given={answer}
+                    refusal={refusal}
+                    isDisabled={isPast || status !== 'idle' || (answer !== undefined && refusal === undefined)}
+                    onAnswer={(given) => {
+                      follow();
+                      void answers.give(request, given);
+                    }}
+                  />
+                </ErrorBoundary>
               ))}
             </div>
           )}
@@ -225,6 +233,11 @@ export function Chat({
       />
     </>
   );
+}
+
+/** Shows the text of a message that cannot be drawn. */
+function PlainMessage({ message }: { readonly message: Message }) {
+  return <p className="plain">{textOf(message)}</p>;
 }
 
 /**

@@ -3,7 +3,7 @@ import { renderToStaticMarkup } from 'react-dom/server';
 import Markdown from 'react-markdown';
 import remarkGfm from 'remark-gfm';
 import { describe, expect, test } from 'vitest';
-import { markdownBlocks } from './markdown-blocks.ts';
+import { isDrawable, markdownBlocks } from './markdown-blocks.ts';
 
 const PARTS = [
   'A paragraph\nof two lines.',
@@ -66,5 +66,31 @@ describe('markdownBlocks', () => {
       before = blocks;
     }
     expect(before.length).toBeGreaterThan(3);
+  });
+});
+
+describe('isDrawable', () => {
+  const list = (depth: number): string =>
+    Array.from({ length: depth }, (_, index) => `${'  '.repeat(index)}- a`).join('\n');
+
+  test.each([
+    ['quotes in each other', '>'.repeat(2000)],
+    ['quotes in each other with spaces between them', '> '.repeat(3000)],
+    ['lists in each other', list(400)],
+    ['lists in each other on one line', `${'1. - '.repeat(500)}a`],
+    ['many marks of emphasis', '*a_'.repeat(7000)],
+    ['a long paragraph', 'a '.repeat(30_000)],
+  ])('is false for %s', (_name, block) => {
+    expect(isDrawable(block)).toBe(false);
+  });
+
+  test.each<readonly [string, string]>([
+    ['an indented line of code', `- code:\n${' '.repeat(200)}return;`],
+    ['a long rule', '-'.repeat(500)],
+    ['a list with ten levels', list(10)],
+    ['a list of a thousand items with strong text', '- **item**\n'.repeat(1000)],
+    ...PARTS.map((part): readonly [string, string] => ['a part of a text', part]),
+  ])('is true for %s', (_name, block) => {
+    expect(isDrawable(block)).toBe(true);
   });
 });

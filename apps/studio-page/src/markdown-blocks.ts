@@ -34,3 +34,29 @@ export function markdownBlocks(text: string): readonly string[] {
   }
   return [...blocks, block];
 }
+
+/** The beginning of a line of quotes and lists: indentation, and marks that begin a quote or an item. */
+const NESTING = /^(?:[ \t]|>|[*+-](?=[ \t])|\d{1,9}[.)](?=[ \t]))*/;
+
+/** Maximum length of the beginning of a line of quotes and lists, which is at least their depth. */
+const MAX_NESTING = 100;
+
+/** Maximum number of marks in a block. The parser compares marks of emphasis and of links with all earlier ones. */
+const MAX_MARKS = 4000;
+
+/** Maximum length of a block, in characters. */
+const MAX_LENGTH = 50_000;
+
+/** True for a block that can be drawn as Markdown in reasonable time, and without too many calls in each other. */
+export function isDrawable(block: string): boolean {
+  if (block.length > MAX_LENGTH) return false;
+  let marks = 0;
+  for (const char of block) if ('*_[]~'.includes(char)) marks++;
+  return marks <= MAX_MARKS && !block.split('\n').some((line) => nestingOf(line) > MAX_NESTING);
+}
+
+function nestingOf(line: string): number {
+  const [nesting = ''] = NESTING.exec(line) ?? [];
+  // Indentation alone continues a block.
+  return nesting.trim() === '' ? 0 : nesting.length;
+}

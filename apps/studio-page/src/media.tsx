@@ -18,7 +18,7 @@ export function Media({ part, name: given }: MediaProps) {
     [inlineData],
   );
   const textUrl = useMemo(
-    () => (text === undefined ? undefined : `data:text/plain;charset=utf-8,${encodeURIComponent(text)}`),
+    () => (text === undefined ? undefined : `data:text/plain;charset=utf-8,${encodeURIComponent(text.toWellFormed())}`),
     [text],
   );
   if (textUrl !== undefined)
@@ -68,7 +68,8 @@ function Preview({ part, url, name, mimeType }: PreviewProps) {
   if (mimeType.startsWith('audio/')) return <audio className="media" controls src={url} aria-label={name} />;
   if (mimeType.startsWith('video/')) return <video className="media" controls src={url} aria-label={name} />;
   const shown = textIn(part);
-  if (shown === undefined) return null;
+  if (shown === undefined)
+    return isText(mimeType) ? <p className="error">The data of this file are not base64.</p> : null;
   return (
     <pre className="code" tabIndex={0}>
       {shown}
@@ -76,11 +77,15 @@ function Preview({ part, url, name, mimeType }: PreviewProps) {
   );
 }
 
-/** Returns the text of a part; undefined for a file that is not text. */
+/** Returns the text of a part; undefined for a file that is not text, or whose data are not base64. */
 export function textIn({ text, inlineData }: Pick<Part, 'inlineData' | 'text'>): string | undefined {
   const { mimeType = '', data = '' } = inlineData ?? {};
   if (text !== undefined) return text;
-  return mimeType.startsWith('text/') || mimeType === 'application/json' ? decodeText(data) : undefined;
+  return isText(mimeType) ? decodeText(data) : undefined;
+}
+
+function isText(mimeType: string): boolean {
+  return mimeType.startsWith('text/') || mimeType === 'application/json';
 }
 
 /** Converts base64 of the ADK, which may use the URL alphabet. */
@@ -88,7 +93,12 @@ function toBase64(data: string): string {
   return data.replaceAll('-', '+').replaceAll('_', '/');
 }
 
-function decodeText(data: string): string {
-  const bytes = Uint8Array.from(atob(toBase64(data)), (char) => char.codePointAt(0) ?? 0);
-  return new TextDecoder().decode(bytes);
+function decodeText(data: string): string | undefined {
+  try {
+    const bytes = Uint8Array.from(atob(toBase64(data)), (char) => char.codePointAt(0) ?? 0);
+    return new TextDecoder().decode(bytes);
+  } catch (error) {
+    if (error instanceof DOMException) return undefined;
+    throw error;
+  }
 }

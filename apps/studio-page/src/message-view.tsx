@@ -7,7 +7,7 @@ import { Button, TextArea, TextField } from 'react-aria-components';
 import remarkGfm from 'remark-gfm';
 import { MeasuredTimes, parallelCalls } from './call-times.ts';
 import { JsonView } from './json-view.tsx';
-import { markdownBlocks } from './markdown-blocks.ts';
+import { isDrawable, markdownBlocks } from './markdown-blocks.ts';
 import { Media } from './media.tsx';
 import { canCopy } from './studio-client.ts';
 import { formatDuration } from './trace.ts';
@@ -243,9 +243,15 @@ const PICTURE = /^data:image\/[\w.+-]+;base64,/;
 function MarkdownText({ text }: { readonly text: string }) {
   return (
     <div className="markdown">
-      {markdownBlocks(text).map((block, index) => (
-        <MarkdownBlock key={index} text={block} />
-      ))}
+      {markdownBlocks(text).map((block, index) =>
+        isDrawable(block) ? (
+          <MarkdownBlock key={index} text={block} />
+        ) : (
+          <p key={index} className="plain">
+            {block}
+          </p>
+        ),
+      )}
     </div>
   );
 }

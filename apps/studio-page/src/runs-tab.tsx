@@ -29,22 +29,23 @@ const READ_WAITING_MS = 10_000;
 /** Lists the unfinished runs of all sessions of the user: active runs, runs whose process was lost, and runs that wait for an answer. */
 export function RunsTab({ place, goTo, status }: RunsTabProps) {
   const { appName, userId } = place;
-  const [error, setError] = useState<string>();
+  const [actionError, setActionError] = useState<string>();
   const readOpen = useCallback(() => readOpenRuns(appName, userId), [appName, userId]);
-  const [open, readOpenAgain] = useRead(readOpen, READ_AGAIN_MS, status, setError);
+  const { value: open, error: openError, readAgain: readOpenAgain } = useRead(readOpen, READ_AGAIN_MS, status);
   const openIds = open?.map(({ invocationId }) => invocationId).join(' ');
   const [pages, setPages] = useState(1);
   const readWaiting = useCallback(() => readWaitingRuns(appName, userId, pages), [appName, userId, pages]);
-  const [waiting, readWaitingAgain] = useRead(readWaiting, READ_WAITING_MS, `${status} ${openIds}`, setError);
+  const waitingRead = useRead(readWaiting, READ_WAITING_MS, `${status} ${openIds}`);
+  const { value: waiting, error: waitingError } = waitingRead;
 
   const act = async (action: () => Promise<unknown>): Promise<void> => {
     try {
-      setError(undefined);
+      setActionError(undefined);
       await action();
     } catch (thrown) {
-      setError(messageOf(thrown));
+      setActionError(messageOf(thrown));
     }
-    await Promise.all([readOpenAgain(), readWaitingAgain()]);
+    await Promise.all([readOpenAgain(), waitingRead.readAgain()]);
   };
   /** Resumes a run. The page that shows the session follows it. */
   const takeUp = async ({ sessionId, invocationId }: OpenRunInfo): Promise<void> => {
@@ -60,6 +61,7 @@ export function RunsTab({ place, goTo, status }: RunsTabProps) {
       </Button>
     );
 
+  const error = actionError ?? openError ?? waitingError;
   return (
     <div className="runs">
       {error !== undefined && (
@@ -174,28 +176,33 @@ function ageOf(time: number): string {
   return formatDuration(Math.max(0, serverNow() / 1000 - time));
 }
 
-/**
- * Reads a value now, at intervals while the page is visible, and when `changes` changes. The tab is drawn only while it is chosen.
- * @returns the value, and the function that reads it again
- */
-function useRead<T>(
-  read: () => Promise<T>,
-  intervalMs: number,
-  changes: string,
-  onError: (message: string) => void,
-): readonly [T | undefined, () => Promise<void>] {
+/** A value that is read at intervals. */
+interface ReadValue<T> {
+  /** Undefined until it was read for the first time. */
+  readonly value: T | undefined;
+  /** The error of the last reading, which left the value as it was; undefined if that succeeded. */
+  readonly error: string | undefined;
+  readonly readAgain: () => Promise<void>;
+}
+
+/** Reads a value now, at intervals while the page is visible, and when `changes` changes. The tab is drawn only while it is chosen. */
+function useRead<T>(read: () => Promise<T>, intervalMs: number, changes: string): ReadValue<T> {
   const [value, setValue] = useState<T>();
+  const [error, setError] = useState<string>();
   const newest = useRef(0);
   const readAgain = useCallback(async () => {
     const reading = ++newest.current;
+    // An older answer may come after a newer one.
+    const isNewest = (): boolean => reading === newest.current;
     try {
       const found = await read();
-      // An older answer may come after a newer one.
-      if (reading === newest.current) setValue(found);
+      if (!isNewest()) return;
+      setValue(found);
+      setError(undefined);
     } catch (thrown) {
-      onError(messageOf(thrown));
+      if (isNewest()) setError(messageOf(thrown));
     }
-  }, [read, onError]);
+  }, [read]);
   useEffect(() => {
     void readAgain();
     // Runs begin and end in other pages too.
@@ -204,5 +211,5 @@ function useRead<T>(
     }, intervalMs);
     return () => clearInterval(timer);
   }, [readAgain, intervalMs, changes]);
-  return [value, readAgain];
+  return { value, error, readAgain };
 }

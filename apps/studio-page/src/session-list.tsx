@@ -1,9 +1,10 @@
 import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
-import type { Event, SessionKey } from '@eventloom/core';
+import { ServerError } from '@eventloom/client';
+import type { Event, Session, SessionKey } from '@eventloom/core';
 import { Button, Input, Label, TextField } from 'react-aria-components';
 import { ColorsButton } from './colors-button.tsx';
 import { originOf } from './fork-id.ts';
-import { ownState, type StateValues } from './past-state.ts';
+import { closeCalls, readExport, saveExport } from './session-file.ts';
 import {
   client,
   type SessionListEntry,
@@ -137,10 +138,13 @@ export function SessionList({ apps, hasLogin, place, goTo, list, events, isRunni
     try {
       if (file.size > MAX_IMPORT_BYTES) throw new TypeError('the file has more than 20 MB');
       const { state, events: imported } = readExport(await file.text());
-      const session = await client.createSession(
-        { appName, userId },
-        { sessionId: newSessionId(), state, events: imported },
-      );
+      const create = (given: readonly Event[]): Promise<Session> =>
+        client.createSession({ appName, userId }, { sessionId: newSessionId(), state, events: given });
+      const session = await create(imported).catch((thrown: unknown) => {
+        // Only a server that trusts imported events takes calls that a run could continue.
+        if (ServerError.isInstance(thrown) && thrown.serverCode === 'FORBIDDEN') return create(closeCalls(imported));
+        throw thrown;
+      });
       goTo({ ...place, sessionId: session.id });
     } catch (thrown) {
       setError(`${file.name}: ${messageOf(thrown)}`);
@@ -325,39 +329,6 @@ function useSettled(text: string): string {
 
 /** Maximum size of a file to import, in bytes. The server's limit of a body may be lower. */
 const MAX_IMPORT_BYTES = 20 * 1024 * 1024;
-
-/** Saves the session as a file that `importSession` reads. @param state the state with which the session began; its events have the rest */
-function saveExport({ appName, userId, sessionId }: SessionKey, state: StateValues, events: readonly Event[]): void {
-  const stored = events.filter(({ id }) => !id.startsWith('local-'));
-  const text = JSON.stringify({ appName, userId, id: sessionId, state, events: stored }, undefined, 2);
-  const url = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = `${sessionId}.json`;
-  link.click();
-  URL.revokeObjectURL(url);
-}
-
-/** @throws TypeError for a text that is not a session */
-function readExport(text: string): { readonly state: StateValues; readonly events: readonly Event[] } {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (cause) {
-    throw new TypeError('expected JSON: an exported session, or the response of GET …/sessions/{id}', { cause });
-  }
-  const { state = {}, events } = isRecord(value) ? value : {};
-  if (!isRecord(state) || !Array.isArray(events))
-    throw new TypeError('expected an object with a list "events": an exported session');
-  // The server checks every event, and accepts no summaries of events that another server wrote.
-  const kept = (events as Partial<Event>[]).filter((event) => event?.actions?.compaction === undefined);
-  // The file has no state of the user and the app, so an old file does not change it.
-  return { state: ownState(state), events: kept as Event[] };
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 interface UserFieldProps {
   readonly userId: string;

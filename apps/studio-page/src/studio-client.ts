@@ -1,4 +1,4 @@
-import { EventloomClient, type PersonRequest, ServerError } from '@eventloom/client';
+import { ConnectionLostError, EventloomClient, type PersonRequest, ServerError } from '@eventloom/client';
 
 /** The server's URL: the page is at `<server>/studio/`. */
 export const serverUrl = new URL('..', location.href).href.replace(/\/$/, '');
@@ -129,7 +129,9 @@ export interface KeptSpan {
 }
 
 async function readJson<T>(path: string, signal: AbortSignal | null = null): Promise<T> {
-  const response = await fetch(serverUrl + path, { headers: headers(), signal });
+  const response = await fetch(serverUrl + path, { headers: headers(), signal }).catch((cause: unknown) => {
+    throw signal?.aborted ? cause : new ConnectionLostError('The server does not answer.', { cause });
+  });
   if (!response.ok) throw await toError(response);
   noteServerTime(response);
   return (response.status === 204 ? undefined : await response.json()) as T;

@@ -225,10 +225,11 @@ function useKeptSpans({ appName, userId, sessionId }: SessionKey, count: number,
         setNowMs(isRunning ? serverNow() : 0);
         setIsAbsent(found === undefined);
         setError(undefined);
-        if (isRunning) timer = setTimeout(() => void read(), READ_AGAIN_MS);
       } catch (thrown) {
-        if (!leaving.signal.aborted) setError(messageOf(thrown));
+        if (leaving.signal.aborted) return;
+        setError(messageOf(thrown));
       }
+      if (isRunning) timer = setTimeout(() => void read(), READ_AGAIN_MS);
     };
     void read();
     return () => {
