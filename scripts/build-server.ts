@@ -45,6 +45,8 @@ await build({
   entryPoints: { main: join(app, 'src/main.ts'), health: join(app, 'src/health.ts') },
   outdir: folder,
   bundle: true,
+  // The program is loaded after its signals have handlers.
+  splitting: true,
   packages: 'external',
   platform: 'node',
   format: 'esm',

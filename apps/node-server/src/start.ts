@@ -1,4 +1,3 @@
-import { constants } from 'node:os';
 import { ConfigurationError, toError } from '@eventloom/core';
 import { dev, SpanStore } from '@eventloom/dev';
 import { uiFiles } from '@eventloom/dev/node';
@@ -12,14 +11,12 @@ import { studioFiles } from '@eventloom/studio/node';
 import { openApplication } from './application.ts';
 import { DEMO_PROMPTS } from './demo/demo-agent.ts';
 import type { CommandLine } from './command-line/parse-command-line.ts';
+import { stopEndingEarly } from './early-signals.ts';
 import { UsageError } from './errors.ts';
 import { returnMemory } from './return-memory.ts';
 import type { Settings } from './settings.ts';
 import { missingKeyWarning, endingLine, readyText, failureText } from './start-messages.ts';
 import type { Terminal } from './terminal.ts';
-
-/** The first process of a container ignores signals without a handler, so they have one during the start too. */
-const END_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
 /** Time in which load balancers notice that the server is not ready, in milliseconds. Shorter than the drain time. */
 const UNREADY_MS = 3_000;
@@ -35,8 +32,6 @@ export async function start(line: CommandLine, settings: Settings, terminal: Ter
       `--host ${host}: other machines can reach this address, and requests need no authentication; require tokens with --jwks-url (see --help), or add --allow-unauthenticated`,
     );
   }
-  const endEarly = (signal: NodeJS.Signals): never => process.exit(128 + constants.signals[signal]);
-  for (const signal of END_SIGNALS) process.on(signal, endEarly);
   const authenticate = tokens && jwtAuthenticate(tokens);
   const { uiFolder } = settings;
   const ui = uiFolder === undefined ? undefined : await uiFiles(uiFolder);
@@ -79,11 +74,12 @@ export async function start(line: CommandLine, settings: Settings, terminal: Ter
     terminal.warn(`shutting down after an uncaught error: ${failureText(error)}`);
     listening.shutDown().then(done.resolve, done.reject);
   });
-  for (const signal of END_SIGNALS) process.off(signal, endEarly);
   shutDownOnSignal(listening, done.resolve, (signal) => {
     const running = server.runsInFlight;
     if (running > 0) terminal.warn(endingLine(running, drainMs, signal));
   });
+  // Afterwards: Node drops a signal that has arrived if it has no handler for a moment.
+  stopEndingEarly();
   returnMemory(server);
   const warning = settings.gemini ? undefined : missingKeyWarning(application.runners);
   if (warning !== undefined) terminal.warn(warning);

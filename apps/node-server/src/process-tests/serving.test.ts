@@ -132,6 +132,29 @@ const TIME_PASSES_AT_A_SIGNAL = `
     ms === 3_600_000 ? process.once('SIGUSR2', run) : setTimeout(run, ms, ...values);
 `;
 
+/** Sends SIGTERM to a program when it begins to load its packages. */
+const SIGNAL_DURING_THE_START = `
+  import { registerHooks } from 'node:module';
+  const hooks = registerHooks({
+    resolve(name, context, next) {
+      if (name.startsWith('@eventloom/')) {
+        hooks.deregister();
+        process.kill(process.pid, 'SIGTERM');
+      }
+      return next(name, context);
+    },
+  });
+`;
+
+test('a server that gets SIGTERM while it starts ends, also as the first process of a container', async () => {
+  using folder = temporaryFolder();
+  const environment = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(SIGNAL_DURING_THE_START)}` };
+  const args = ['start', '--port', '0', '--agents', 'agents'];
+  const { code } = await runProgram(args, { folder: slowAgent(folder.path), environment });
+  // Not null, which is the end by a signal that the program does not handle: the first process of a container ignores it.
+  expect([0, 143]).toContain(code);
+});
+
 test('a server answers new connections with 503 on /readyz after SIGTERM until it stops listening', async () => {
   using folder = temporaryFolder();
   const environment = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(TIME_PASSES_AT_A_SIGNAL)}` };

@@ -15,7 +15,7 @@ export function shutDownOnSignal(
   onStart?: (signal: NodeJS.Signals) => void,
 ): void {
   const start = (received: NodeJS.Signals): void => {
-    for (const signal of SIGNALS) process.off(signal, start).on(signal, endAtOnce);
+    for (const signal of SIGNALS) process.on(signal, endAtOnce).off(signal, start);
     onStart?.(received);
     void server.shutDown().then(onDone);
   };
