@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { keepPicture, send, useStudio, violations } from './studio-page.ts';
-import { ask, login, look, mail, order, pay } from './studio-tools.ts';
+import { ask, basket, login, look, mail, order, pay } from './studio-tools.ts';
 
 const { open, visit } = useStudio();
 
@@ -69,6 +69,50 @@ describe('an answer', () => {
     await page.getByRole('log').getByText('Ordered.').waitFor();
     await page.getByRole('log').getByText('order', { exact: true }).click();
     await page.getByText('"street": "Main Street 1"').waitFor();
+  });
+
+  test('has lists of objects, whose items are added and removed by keyboard', async () => {
+    const { page, errors } = await open([{ calls: [{ name: 'basket' }] }, 'Ordered.'], { tools: [basket] });
+    await send(page, 'Order');
+    const form = page.getByRole('region', { name: 'The agent asks' });
+    const line = (number: number) => form.getByRole('group', { name: `lines ${number}`, exact: true });
+    const add = form.getByRole('button', { name: 'Add to lines' });
+    const focused = () => page.evaluate<string>('document.activeElement.name || document.activeElement.ariaLabel');
+    await line(1).getByLabel('product').fill('apple');
+    await add.press('Enter');
+    expect(await focused()).toBe('.lines.1.product');
+    await page.keyboard.type('cherry');
+    await line(2).getByLabel('count').fill('7');
+    await add.press('Enter');
+    await page.keyboard.type('bread');
+    await expect.poll(() => add.isDisabled()).toBe(true);
+    await line(3).getByLabel('count').fill('2');
+    await line(3).getByRole('button', { name: 'Add to options' }).press('Enter');
+    await page.keyboard.type('sliced');
+    await line(3).getByLabel('gift').selectOption('true');
+    expect(await violations(page)).toEqual([]);
+    await keepPicture(page, 'form-of-lists');
+    await form.getByRole('button', { name: 'Send' }).click();
+    await line(2).getByRole('alert').waitFor();
+    expect(await form.getByRole('alert').count()).toBe(1);
+    await form.getByRole('button', { name: 'Remove lines 2' }).press('Enter');
+    expect(await focused()).toBe('Remove lines 2');
+    expect(await line(2).getByLabel('product').inputValue()).toBe('bread');
+    expect(await form.getByRole('alert').count()).toBe(0);
+    await form.getByRole('button', { name: 'Send' }).click();
+    await page.getByRole('log').getByText('Ordered.').waitFor();
+    await page.getByRole('log').getByText('basket', { exact: true }).click();
+    const response = page.locator('.call .json').last();
+    expect(JSON.parse(await response.locator('pre').innerText())).toEqual({
+      given: {
+        lines: [
+          { product: 'apple', count: 1 },
+          { product: 'bread', count: 2, options: [{ name: 'sliced', gift: true }] },
+        ],
+      },
+    });
+    // The browser reports the refused answer.
+    expect(errors.filter((error) => !error.includes('400'))).toEqual([]);
   });
 
   test('that is refused because another page was faster makes room for what that page has done', async () => {

@@ -94,3 +94,22 @@ export const order = new FunctionTool({
       : { given };
   },
 });
+
+/** A tool that asks the person for lines of an order, each with options. The browser does not check that a count is less than 5. */
+export const basket = new FunctionTool({
+  name: 'basket',
+  description: 'Orders several products.',
+  execute: (_args, context) => {
+    const option = z.object({ name: z.string(), gift: z.boolean().default(false) });
+    const line = z.object({
+      product: z.string(),
+      count: z.int().lt(5).default(1),
+      options: z.array(option).optional(),
+    });
+    const responseSchema = z.object({ lines: z.array(line).min(1).max(3) });
+    const given = context.getInput('basket');
+    return given === undefined
+      ? context.requestInput({ key: 'basket', message: 'What is in the basket?', responseSchema })
+      : { given };
+  },
+});

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fieldOf, initialTexts, readAnswer, refusedFields } from './schema-fields.ts';
+import { addItem, fieldOf, initialTexts, itemsOf, readAnswer, refusedFields, removeItem } from './schema-fields.ts';
 
 const schema = {
   type: 'object',
@@ -51,7 +51,8 @@ describe('fieldOf', () => {
         parts: { type: 'array', items: { type: 'object', properties: { name: { type: 'string' } } } },
       },
     };
-    expect(JSON.parse(fieldOf({ type: 'array', items: item }).example ?? '')).toEqual([
+    const items = { anyOf: [item, { type: 'string' }] };
+    expect(JSON.parse(fieldOf({ type: 'array', items }).example ?? '')).toEqual([
       { sku: 'text', count: 1, size: 'S', gift: false, parts: [{ name: 'text' }] },
     ]);
     expect(fieldOf({ type: 'object' }).example).toBe('{}');
@@ -103,6 +104,78 @@ describe('readAnswer', () => {
         numbers: 'Expected a number on each line, got “x”.',
         more: 'Expected JSON, such as {"approved": true} or ["a", "b"].',
       },
+    });
+  });
+});
+
+describe('a list of objects', () => {
+  const item = {
+    type: 'object',
+    required: ['sku'],
+    properties: {
+      sku: { type: 'string' },
+      count: { type: 'integer', default: 1 },
+      parts: { type: 'array', items: { type: 'object', properties: { name: { type: 'string' } } } },
+      sizes: { type: 'array', items: { enum: ['S', 'M'] } },
+    },
+  };
+  const lines = { type: 'array', items: item, minItems: 1, maxItems: 3 };
+  const form = fieldOf({ type: 'object', required: ['lines'], properties: { lines, more: lines } });
+  const list = form.fields[0] ?? form;
+
+  test('has the fields of each item, and begins with the required number of items', () => {
+    expect(list).toMatchObject({ kind: 'items', minItems: 1, maxItems: 3 });
+    const texts = initialTexts(form);
+    expect(itemsOf(list, texts)).toMatchObject([{ kind: 'group', label: 'lines 1' }]);
+    expect(texts).toMatchObject({ lines: '1', 'lines.0.count': '1', 'lines.0.parts': '0', more: '0' });
+    expect(readAnswer(form, { ...texts, 'lines.0.sku': 'a' })).toEqual({ value: { lines: [{ sku: 'a', count: 1 }] } });
+  });
+
+  test('has values of its default, and those of the objects around it', () => {
+    const given = [
+      { sku: 'a', parts: [{ name: 'b' }, {}] },
+      { sku: 'c', count: 4, sizes: ['M'] },
+    ];
+    for (const schema of [
+      { type: 'object', properties: { lines: { ...lines, default: given } } },
+      { type: 'object', properties: { lines }, default: { lines: given } },
+    ]) {
+      const field = fieldOf(schema);
+      expect(readAnswer(field, initialTexts(field))).toEqual({
+        value: {
+          lines: [
+            { sku: 'a', count: 1, parts: [{ name: 'b' }, {}] },
+            { sku: 'c', count: 4, sizes: ['M'] },
+          ],
+        },
+      });
+    }
+  });
+
+  test.each([
+    [form, list],
+    [fieldOf(lines), fieldOf(lines)],
+  ])('keeps the texts of the other items when one is removed', (whole, shown) => {
+    const place = shown.key === '' ? '' : `${shown.key}.`;
+    let texts = addItem(shown, addItem(shown, initialTexts(whole)));
+    texts = { ...texts, [`${place}0.sku`]: 'a', [`${place}1.sku`]: 'b', [`${place}2.sku`]: 'c' };
+    const inner = itemsOf(shown, texts)[2]?.fields.find(({ name }) => name === 'parts') ?? shown;
+    texts = { ...addItem(inner, texts), [`${place}2.parts.0.name`]: 'd' };
+    const left = [
+      { sku: 'a', count: 1 },
+      { sku: 'c', count: 1, parts: [{ name: 'd' }] },
+    ];
+    const value = shown.key === '' ? left : { lines: left };
+    expect(readAnswer(whole, removeItem(shown, texts, 1))).toEqual({ value });
+    expect(removeItem(shown, texts, 2)).not.toHaveProperty(`${place}2.parts`);
+  });
+
+  test('has a message if it has too few items, and those of the server beside the fields of its items', () => {
+    expect(readAnswer(form, { lines: '0', more: '0' })).toEqual({ errors: { lines: 'Expected at least 1, got 0.' } });
+    const error =
+      'an answer that does not match the requested schema: lines.1.parts.0.name: wrong; lines.2.x: odd; lines: few';
+    expect(refusedFields(form, error)).toEqual({
+      errors: { 'lines.1.parts.0.name': 'wrong', lines: 'few' },
     });
   });
 });

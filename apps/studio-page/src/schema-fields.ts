@@ -20,8 +20,11 @@ export interface FormField {
   readonly description: string | undefined;
   readonly isRequired: boolean;
   readonly isNullable: boolean;
-  /** `list`: one text or number on each line. `json`: JSON text, for schemas without a simple field. */
-  readonly kind: 'group' | 'choice' | 'input' | 'list' | 'json';
+  /**
+   * `lines`: a list with one text or number on each line. `items`: a list with fields for each item. `json`: JSON text, for schemas that
+   * have no fields.
+   */
+  readonly kind: 'group' | 'choice' | 'input' | 'lines' | 'items' | 'json';
   /** Type of the value, or of the values of a list. */
   readonly type: string;
   readonly choices: readonly unknown[];
@@ -29,8 +32,11 @@ export interface FormField {
   readonly attributes: InputAttributes;
   /** Minimum number of values of a list. An empty list is an answer if it is 0. */
   readonly minItems: number;
-  /** Text of the default value. */
+  readonly maxItems: number;
+  /** Text of the default value. For `items` the number of items. */
   readonly initial: string;
+  /** For `items`: returns the field of an item. */
+  readonly itemAt?: (index: number) => FormField;
   /** For `json`: a value of the schema's shape as JSON. */
   readonly example?: string;
 }
@@ -54,11 +60,13 @@ interface FieldPlace {
   readonly key: string;
   readonly name: string;
   readonly isRequired: boolean;
+  /** The value in the default of the group or the list around the field. */
+  readonly fallback?: unknown;
 }
 
-function makeField(given: unknown, { key, name, isRequired }: FieldPlace): FormField {
+function makeField(given: unknown, { key, name, isRequired, fallback: outer }: FieldPlace): FormField {
   const { schema, isNullable } = withoutNull(isRecord(given) ? given : {});
-  const { title, description, properties, items, enum: choices } = schema;
+  const { title, description, properties, items, minItems, maxItems, enum: choices } = schema;
   const type = typeof schema['type'] === 'string' ? schema['type'] : '';
   const base = {
     key,
@@ -71,18 +79,20 @@ function makeField(given: unknown, { key, name, isRequired }: FieldPlace): FormF
     choices: [],
     fields: [],
     attributes: {},
-    minItems: 0,
+    minItems: Number(minItems ?? 0),
+    maxItems: Number(maxItems ?? Infinity),
     initial: '',
   };
-  const fallback = schema['default'];
+  const fallback = outer ?? schema['default'];
   if (type === 'object' && isRecord(properties)) {
     const required = new Set(Array.isArray(schema['required']) ? schema['required'] : []);
     const fields = Object.entries(properties).map(([each, property]) =>
       makeField(property, {
-        key: key === '' ? each : `${key}.${each}`,
+        key: keyIn(key, each),
         name: each,
         // A group that may be absent needs none of its fields.
         isRequired: isRequired && required.has(each),
+        fallback: isRecord(fallback) ? fallback[each] : undefined,
       }),
     );
     return { ...base, kind: 'group', fields };
@@ -97,11 +107,26 @@ function makeField(given: unknown, { key, name, isRequired }: FieldPlace): FormF
   if (type === 'array' && isRecord(items) && isSimple(items['type']) && !Array.isArray(items['enum']))
     return {
       ...base,
-      kind: 'list',
+      kind: 'lines',
       type: String(items['type']),
-      minItems: Number(schema['minItems'] ?? 0),
       initial: Array.isArray(fallback) ? fallback.join('\n') : '',
     };
+  if (type === 'array' && isRecord(items)) {
+    const values: readonly unknown[] = Array.isArray(fallback) ? fallback : [];
+    const itemAt = (index: number): FormField => {
+      const itemName = `${base.label} ${index + 1}`;
+      const item = makeField(items, {
+        key: keyIn(key, String(index)),
+        name: itemName,
+        // An item that was added is part of the answer.
+        isRequired: true,
+        fallback: values[index],
+      });
+      return { ...item, label: itemName };
+    };
+    const count = Math.max(values.length, isRequired ? Math.min(base.minItems, MAX_OFFERED) : 0);
+    if (itemAt(0).kind !== 'json') return { ...base, kind: 'items', initial: String(count), itemAt };
+  }
   if (isSimple(type))
     return {
       ...base,
@@ -117,15 +142,23 @@ function makeField(given: unknown, { key, name, isRequired }: FieldPlace): FormF
   };
 }
 
+/** Maximum number of empty items that a form begins with. */
+const MAX_OFFERED = 10;
+
+function keyIn(key: string, name: string): string {
+  return key === '' ? name : `${key}.${name}`;
+}
+
 /** Deeper values are left out of an example. */
 const MAX_EXAMPLE_DEPTH = 4;
 
 /** Returns a value of a schema's shape, to show what to write: `[{ name: 'text', count: 1 }]`. */
 function exampleOf(given: unknown, depth: number): unknown {
   const { schema } = withoutNull(isRecord(given) ? given : {});
-  const { type, properties, items, enum: choices } = schema;
+  const { type, properties, items, anyOf, enum: choices } = schema;
   if (schema['default'] !== undefined) return schema['default'];
   if (Array.isArray(choices)) return choices[0];
+  if (Array.isArray(anyOf)) return exampleOf(anyOf[0], depth);
   if (type === 'string') return 'text';
   if (type === 'number' || type === 'integer') return 1;
   if (type === 'boolean') return true;
@@ -202,7 +235,34 @@ export type FieldTexts = Readonly<Record<string, string>>;
 
 /** Returns the texts that a form begins with: the defaults of the schema. */
 export function initialTexts(field: FormField): FieldTexts {
-  return field.kind === 'group' ? Object.assign({}, ...field.fields.map(initialTexts)) : { [field.key]: field.initial };
+  if (field.kind === 'group') return Object.assign({}, ...field.fields.map(initialTexts));
+  const own = { [field.key]: field.initial };
+  return field.kind === 'items' ? Object.assign(own, ...itemsOf(field, own).map(initialTexts)) : own;
+}
+
+/** Returns the fields of the items of a list. */
+export function itemsOf({ key, itemAt }: FormField, texts: FieldTexts): readonly FormField[] {
+  return itemAt ? Array.from({ length: Number(texts[key] ?? 0) }, (_, index) => itemAt(index)) : [];
+}
+
+/** Returns the texts with a further item at the end of a list, which begins with its defaults. */
+export function addItem(list: FormField, texts: FieldTexts): FieldTexts {
+  const count = Number(texts[list.key] ?? 0);
+  const added = list.itemAt ? initialTexts(list.itemAt(count)) : {};
+  return { ...texts, ...added, [list.key]: String(count + 1) };
+}
+
+/** Returns the texts without an item of a list. The items after it move up. */
+export function removeItem({ key }: FormField, texts: FieldTexts, removed: number): FieldTexts {
+  const prefix = key === '' ? '' : `${key}.`;
+  const kept = Object.entries(texts).flatMap(([each, text]): [string, string][] => {
+    const [, number = '', rest = ''] = each.startsWith(prefix)
+      ? (/^(\d+)((?:\..*)?)$/s.exec(each.slice(prefix.length)) ?? [])
+      : [];
+    if (number === '' || Number(number) < removed) return [[each, text]];
+    return Number(number) === removed ? [] : [[`${prefix}${Number(number) - 1}${rest}`, text]];
+  });
+  return { ...Object.fromEntries(kept), [key]: String(Number(texts[key] ?? 0) - 1) };
 }
 
 /** Returns the answer that the texts of a form make, or messages by the keys of the fields that cannot be read. */
@@ -225,9 +285,16 @@ function readField(field: FormField, texts: FieldTexts, errors: Record<string, s
     if (entries.length === 0 && !isRequired) return undefined;
     return Object.fromEntries(entries) as unknown;
   }
+  if (kind === 'items') {
+    const items = itemsOf(field, texts);
+    if (items.length === 0 && isNullable && isRequired) return null;
+    if (items.length === 0 && !isRequired) return undefined;
+    if (items.length < field.minItems) errors[key] = `Expected at least ${field.minItems}, got ${items.length}.`;
+    return items.map((item) => readField(item, texts, errors));
+  }
   const text = texts[key] ?? '';
   if (text === '' && isNullable && isRequired) return null;
-  if (kind === 'list') {
+  if (kind === 'lines') {
     const lines = text.split('\n').filter((line) => line.trim() !== '');
     if (lines.length === 0 && !isRequired) return undefined;
     if (type === 'string') return lines;
@@ -260,7 +327,6 @@ export function refusedFields(
   field: FormField,
   error: string,
 ): { readonly errors: FieldTexts; readonly rest?: string } {
-  const keys = keysOf(field).toSorted((a, b) => b.length - a.length);
   const [, listed = ''] = /requested schema: ([\s\S]*)$/.exec(error) ?? [];
   const errors: Record<string, string> = {};
   for (const issue of listed.split('; ')) {
@@ -270,18 +336,24 @@ export function refusedFields(
       .replaceAll(/[\]"]/g, '')
       .replace(/^[.$]+/, '');
     // This is the server's name for an answer that is a single value.
-    const key =
-      path === 'value'
-        ? keys.find((each) => each === '')
-        : keys.find((each) => place === each || place.startsWith(`${each}.`));
+    const key = path === 'value' && field.kind !== 'group' ? field.key : keyOf(field, place);
     if (key === undefined || path === '') return { errors, rest: error };
     errors[key] = text;
   }
   return { errors };
 }
 
-function keysOf(field: FormField): readonly string[] {
-  return field.kind === 'group' ? field.fields.flatMap(keysOf) : [field.key];
+/** Returns the key of the innermost field around a place in the answer; undefined if there is none. */
+function keyOf(field: FormField, place: string): string | undefined {
+  const { key, kind, fields, itemAt } = field;
+  const isIn = (inner: FormField): boolean => place === inner.key || place.startsWith(`${inner.key}.`);
+  if (kind === 'group') {
+    // A name may contain a dot.
+    const inner = fields.filter(isIn).sort((a, b) => b.key.length - a.key.length)[0];
+    return inner && keyOf(inner, place);
+  }
+  const [number] = /^\d+/.exec(key === '' ? place : place.slice(key.length + 1)) ?? [];
+  return (number !== undefined && itemAt && keyOf(itemAt(Number(number)), place)) || key;
 }
 
 export function isRecord(value: unknown): value is JsonFields {

@@ -1,12 +1,16 @@
-import { useEffect, useMemo, useState } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
+import { flushSync } from 'react-dom';
 import { Button } from 'react-aria-components';
 import {
+  addItem,
   type FormField,
   fieldOf,
   type FieldTexts,
   initialTexts,
+  itemsOf,
   readAnswer,
   refusedFields,
+  removeItem,
   type JsonFields,
 } from './schema-fields.ts';
 
@@ -39,9 +43,10 @@ export function SchemaForm({ schema, isDisabled, refusal, onSubmit }: SchemaForm
     if (first === undefined && 'value' in answer) onSubmit(answer.value);
     else for (const element of form.elements) if (isInput(element) && element.name === `.${first}`) element.focus();
   };
-  const change = (key: string, text: string): void => {
-    setTexts({ ...texts, [key]: text });
-    setErrors(Object.fromEntries(Object.entries(errors).filter(([each]) => each !== key)));
+  const change: Change = (key, edit) => {
+    setTexts(edit);
+    const isInside = (each: string): boolean => each === key || key === '' || each.startsWith(`${key}.`);
+    setErrors((before) => Object.fromEntries(Object.entries(before).filter(([each]) => !isInside(each))));
   };
   return (
     <form
@@ -71,11 +76,14 @@ function isInput(element: Element): element is HTMLInputElement | HTMLSelectElem
   return 'checkValidity' in element && 'name' in element;
 }
 
+/** Changes the texts of a field, and removes the messages beside it and inside. */
+type Change = (key: string, edit: (texts: FieldTexts) => FieldTexts) => void;
+
 interface FieldViewProps {
   readonly field: FormField;
   readonly texts: FieldTexts;
   readonly errors: FieldTexts;
-  readonly onChange: (key: string, text: string) => void;
+  readonly onChange: Change;
 }
 
 function FieldView({ field, texts, errors, onChange }: FieldViewProps) {
@@ -96,29 +104,93 @@ function FieldView({ field, texts, errors, onChange }: FieldViewProps) {
       </fieldset>
     );
   }
+  if (kind === 'items') return <ListView field={field} texts={texts} errors={errors} onChange={onChange} />;
   const error = errors[key];
   return (
     <div className="field">
       <label>
         <span>
           {label}
-          {isRequired && (kind !== 'list' || minItems > 0) && (
-            <span className="required" title="required">
-              {' '}
-              *
-            </span>
-          )}
+          {isRequired && (kind !== 'lines' || minItems > 0) && <RequiredMark />}
           {description !== undefined && <small> {description}</small>}
-          {kind === 'list' && <small> One on each line.</small>}
+          {kind === 'lines' && <small> One on each line.</small>}
         </span>
         <FieldInput field={field} text={texts[key] ?? ''} isInvalid={error !== undefined} onChange={onChange} />
       </label>
-      {error !== undefined && (
-        <small className="field-error" role="alert">
-          {error}
-        </small>
-      )}
+      <FieldError error={error} />
     </div>
+  );
+}
+
+function RequiredMark() {
+  return (
+    <span className="required" title="required">
+      {' '}
+      *
+    </span>
+  );
+}
+
+function FieldError({ error }: { readonly error: string | undefined }) {
+  if (error === undefined) return null;
+  return (
+    <small className="field-error" role="alert">
+      {error}
+    </small>
+  );
+}
+
+/** Shows the fields of the items of a list, with buttons to add an item and to remove each. The focus goes to the item that was added or is next. */
+function ListView({ field, texts, errors, onChange }: FieldViewProps) {
+  const { key, label, description, isRequired, minItems, maxItems } = field;
+  const list = useRef<HTMLFieldSetElement>(null);
+  const items = itemsOf(field, texts);
+  const change = (edit: (texts: FieldTexts) => FieldTexts, focused: string): void => {
+    flushSync(() => onChange(key, edit));
+    list.current?.querySelector<HTMLElement>(focused)?.focus();
+  };
+  const last = items.length - 1;
+  return (
+    <fieldset className="field-group" ref={list}>
+      <legend>
+        {label}
+        {isRequired && minItems > 0 && <RequiredMark />}
+        {description !== undefined && <small> {description}</small>}
+      </legend>
+      {items.map((item, index) => (
+        <div key={item.key} className="list-item" data-item={item.key}>
+          <FieldView field={item} texts={texts} errors={errors} onChange={onChange} />
+          <Button
+            className="quiet"
+            aria-label={`Remove ${item.label}`}
+            onPress={() =>
+              change(
+                (before) => removeItem(field, before, index),
+                last === 0
+                  ? `[name=".${CSS.escape(key)}"]`
+                  : `[data-item="${CSS.escape(items[Math.min(index, last - 1)]?.key ?? '')}"] > button`,
+              )
+            }
+          >
+            Remove
+          </Button>
+        </div>
+      ))}
+      <Button
+        className="quiet"
+        name={`.${key}`}
+        isDisabled={items.length >= maxItems}
+        onPress={() =>
+          change(
+            (before) => addItem(field, before),
+            `[data-item="${CSS.escape(field.itemAt?.(items.length).key ?? '')}"] :is(input, select, textarea, button)`,
+          )
+        }
+      >
+        Add to {label}
+      </Button>
+      <FieldError error={errors[key]} />
+    </fieldset>
   );
 }
 
@@ -126,7 +198,7 @@ interface FieldInputProps {
   readonly field: FormField;
   readonly text: string;
   readonly isInvalid: boolean;
-  readonly onChange: (key: string, text: string) => void;
+  readonly onChange: Change;
 }
 
 function FieldInput({ field, text, isInvalid, onChange }: FieldInputProps) {
@@ -134,10 +206,11 @@ function FieldInput({ field, text, isInvalid, onChange }: FieldInputProps) {
   const common = {
     // The name of the only field of an answer must not be empty.
     name: `.${key}`,
-    required: isRequired && !field.isNullable && (kind !== 'list' || minItems > 0),
+    required: isRequired && !field.isNullable && (kind !== 'lines' || minItems > 0),
     value: text,
     'aria-invalid': isInvalid,
-    onChange: ({ target }: { readonly target: { readonly value: string } }) => onChange(key, target.value),
+    onChange: ({ target }: { readonly target: { readonly value: string } }) =>
+      onChange(key, (texts) => ({ ...texts, [key]: target.value })),
   };
   if (kind === 'choice')
     return (
@@ -152,7 +225,7 @@ function FieldInput({ field, text, isInvalid, onChange }: FieldInputProps) {
   return (
     <textarea
       {...common}
-      rows={kind === 'list' ? 3 : 4}
+      rows={kind === 'lines' ? 3 : 4}
       placeholder={field.example ? `JSON, such as ${field.example}` : ''}
     />
   );
