@@ -47,7 +47,8 @@ const bundles = [
   // Declarations of tools that change, requests to people that are cancelled with the agent that made them, and plugins that get no bookkeeping: 0.4 kB.
   // Calls of agents that failed or ended as tools, which are answered before their run ends, and hidden reasons of these failures: 0.2 kB.
   // Agents that store nothing after their end, and requests of theirs that readers see cancelled: 0.1 kB.
-  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 103_900 },
+  // Calls with ids that a model repeats, answers that begin runs, and agents that other tools call: 0.5 kB.
+  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 104_500 },
   // Without live runs, which a server takes as an option.
   // The aim is 80 kB. Above it, beside the runtime's own: bounds of each user and the run policy, protocols, runs that are started
   // without a connection and report their end by webhooks, runs that are read out of their sessions, webhooks that outlive their process (2 kB),
@@ -67,7 +68,7 @@ const bundles = [
   // finished, and runs that end with their storage (0.5 kB). Answers without a 404 for what a page may expect to be absent, and
   // ids of copies that name their origin (0.3 kB). Logs of stopped runs that end with what is stored, failures that
   // a rewind undid, and writers of protocols that throw: 0.5 kB. Requests that are cancelled before their storage answers: 0.1 kB. It grows with the runtime.
-  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 157_900 },
+  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 158_600 },
   // The aim is 185 kB, for the same reasons. The object's store of runs is gone.
   // The root entry: the code that a page with a chat loads. The limit is 8 kB, of 1,024 bytes each.
   { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
@@ -80,9 +81,9 @@ const bundles = [
   { name: 'tools from OpenAPI documents', entry: 'packages/openapi/src/index.ts', budget: 67_100 },
   // With the client library of the protocol (88 kB), and LlmAgent, whose model answers requests of servers; the check that addresses which a
   // server names are public (0.9 kB), advice for connections that fail (0.3 kB), lost sockets (0.1 kB), bounds of progress, and the check of the marks of headers (0.8 kB).
-  // Errors of models and instructions, above: 0.2 kB.
+  // Errors of models and instructions, above: 0.2 kB. Calls, above: 0.1 kB.
   // With jose (19.5 kB), which the client library imports when a server binds tokens to keys: a bundle of one file has it, elsewhere it is loaded then.
-  { name: 'tools of MCP servers', entry: 'packages/mcp/src/index.ts', budget: 143_500 },
+  { name: 'tools of MCP servers', entry: 'packages/mcp/src/index.ts', budget: 143_700 },
   // With the base class of agents, requests for input and the reader of event streams, for agents on other servers, and with what the server
   // shares with its protocols: errors, their statuses, and the checks of ids. Lost streams that are continued: 1.2 kB.
   // Lists of tasks: 1.3 kB. Circles of agents, secrets in headers, and artifacts that are compared once and bounded: 0.9 kB.
@@ -106,7 +107,7 @@ const bundles = [
   // Followers, unfinished runs and ends of storages, above: 0.5 kB. Schemas and nodes, above: 0.8 kB. Answers without a 404
   // and ids of copies, above: 0.3 kB. Refused requests of adk-web: 0.2 kB. Calls of agents as tools, above: 0.3 kB. Runs of sessions that are deleted: 0.1 kB.
   // Lists of runs that wait, and cancelled requests that readers see: 0.8 kB.
-  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 256_100 },
+  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 256_800 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');

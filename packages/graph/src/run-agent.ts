@@ -1,5 +1,6 @@
 import {
   type BaseAgent,
+  type Content,
   contentText,
   type Event,
   getFunctionCalls,
@@ -73,7 +74,7 @@ export async function runAgent(
   return {
     isWaiting: false,
     output: toOutput(run.node.name, answer.output),
-    content: said?.content,
+    content: contentOf(said),
     responseId: said?.responseId,
   };
 }
@@ -92,6 +93,14 @@ async function readAll(
     if (guard.signal.aborted) closing.catch(() => undefined);
     else await closing;
   }
+}
+
+/** Returns the content of an answer without calls and responses, which belong to the branch of the agent; undefined if nothing is left. */
+function contentOf(said: Event | undefined): Content | undefined {
+  const parts = said?.content?.parts?.filter(
+    ({ functionCall, functionResponse }) => !functionCall && !functionResponse,
+  );
+  return parts?.length ? { ...said?.content, parts } : undefined;
 }
 
 /** Returns the reason why an agent's last event is not an answer; undefined if it is one. */

@@ -26,7 +26,7 @@ function readAnswers(events: readonly Event[], agentName: string): Answers {
 }
 
 function waits(events: readonly Event[]): boolean {
-  return readAnswers(events, 'bot').othersWait;
+  return readAnswers(events, 'bot').waiting.length > 0;
 }
 
 // Long-running calls.
@@ -44,7 +44,7 @@ test('the agent waits after the first of two answers and continues after the sec
 
 test('an agent does not wait for the calls of the agent that transferred to it', () => {
   const events = [calling(['a', 'b']), answering('user', 'b')];
-  expect(readAnswers(events, 'other')).toEqual({ toRun: new Map(), othersWait: false });
+  expect(readAnswers(events, 'other')).toEqual({ toRun: new Map(), waiting: [] });
 });
 
 test('the agent does not wait when one message holds both answers', () => {
@@ -113,11 +113,11 @@ test('an answer resumes only the call of the agent that asked', () => {
 
 test('an imported call does not run again, even if its answer was imported too', () => {
   const imported = [...asking, confirming].map((event) => withTag(event, EventTag.imported));
-  expect(readAnswers(imported, 'bot')).toEqual({ toRun: new Map(), othersWait: false });
+  expect(readAnswers(imported, 'bot')).toEqual({ toRun: new Map(), waiting: [] });
   expect(readAnswers([...imported.slice(0, -1), confirming], 'bot').toRun.size).toBe(0);
 });
 
 test('a call that ran again does not run once more when the agent runs again with the same message', () => {
   const answers = readAnswers([...asking, confirming, answering('bot', 'a')], 'bot');
-  expect(answers).toEqual({ toRun: new Map(), othersWait: false });
+  expect(answers).toEqual({ toRun: new Map(), waiting: [] });
 });

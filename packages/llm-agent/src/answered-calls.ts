@@ -43,27 +43,36 @@ export type AnsweredCalls = ReadonlyMap<string, AnsweredCall>;
 export interface Answers {
   /** The calls to run now. */
   readonly toRun: AnsweredCalls;
-  /** True if other calls of the same reply still wait for a response or a person. */
-  readonly othersWait: boolean;
+  /** The other calls of the same replies that still wait for a response or a person. */
+  readonly waiting: readonly SessionCall[];
 }
 
-/** Runs the calls that the user message of a new run answered. Returns true if the model is to be called next. */
+/** Runs the calls that the user messages of a run answered, which earlier runs made. Returns true if the model is to be called next. */
 export async function* finishAnsweredStep(turn: AgentTurn): AsyncGenerator<Event, boolean, void> {
   const { context } = turn;
-  const { session, invocation } = context;
-  const message = session.events.findLast(({ author }) => author === 'user');
-  const answered = message ? Calls.of(session, invocation.derived).answeredIn(message) : [];
-  const { toRun, othersWait } = answersTo(answered, context);
+  const { session, invocation, invocationId } = context;
+  const { resumedLog, ledger } = invocation;
+  const isMessage = ({ author }: Event): boolean => author === 'user';
+  const newest = session.events.findLast(isMessage);
+  const messages = new Set([...(resumedLog?.events.filter(isMessage) ?? []), ...(newest ? [newest] : [])]);
+  const calls = Calls.of(session, invocation.derived);
+  const { toRun, waiting } = answersTo(
+    [...messages].flatMap((message) => calls.answeredIn(message)),
+    context,
+  );
   if (toRun.size > 0) {
     const { tools, changes } = await prepareTools(turn);
     if (changes) yield changes;
-    const outcome = yield* startAnswered({ turn, tools, eventId: '' }, toRun).events();
+    const entries = resumedLog ? await ledger.listToolCalls(invocationId) : [];
+    const recorded = new Map(entries.map((entry) => [entry.callId, entry]));
+    const outcome = yield* startAnswered({ turn, tools, eventId: '', ledger: recorded }, toRun).events();
     if (outcome.event) yield outcome.event;
     if (outcome.isPaused) context.pause();
     if (!outcome.callsModel) return false;
   }
-  if (othersWait) context.pause();
-  return !othersWait;
+  // The answers to calls of an earlier run start new runs, so this one does not wait for them.
+  if (waiting.some(({ event }) => event.invocationId === context.invocationId)) context.pause();
+  return waiting.length === 0;
 }
 
 /** Runs the answered calls again, also those that a person rejected. Responds to calls with a refusal without running them. */
@@ -99,7 +108,7 @@ export function answersTo(
     call.event.author === agent.name &&
     ((call.isLongRunning && call.responses.length === 0) ||
       (toRun.get(call.id)?.call !== call.call && openRequests(call).some(isUnanswered)));
-  return { toRun, othersWait: [...replies].flat().some(waits) };
+  return { toRun, waiting: [...replies].flat().filter(waits) };
 }
 
 /** Returns undefined without open requests, and while a request is unanswered and no answer refuses the call. */

@@ -264,14 +264,31 @@ export class ModelCall implements ReplyInProgress {
     const streamed = this.#callIds[index];
     if (streamed && streamed.name === name && streamed.modelId === id) return streamed.id;
     const known = Calls.of(invocation.session, invocation.derived);
-    let before = 0;
-    if (id) for (let at = 0; at < index; at++) if (this.#callIds[at]?.modelId === id) before++;
-    // Derived from the model's id and not random, so that a run that was killed and resumed gives the same ids.
-    let given = id ?? '';
-    if (!id) given = `adk-${platform.newUuid()}`;
-    else if (before > 0 || known.newest(id, branch)) given = `adk-${id}-${known.named(id).length + before + 1}`;
+    let isRepeated = id !== undefined && known.newest(id, branch) !== undefined;
+    for (let at = 0; id && at < index; at++) if (this.#callIds[at]?.modelId === id) isRepeated = true;
+    const given = id ? (isRepeated ? this.#freeId(id, index, known) : id) : `adk-${platform.newUuid()}`;
     this.#callIds[index] = { id: given, modelId: id, name };
     return given;
+  }
+
+  /**
+   * Returns the first of `adk-<id>-2`, `adk-<id>-3`, … that no call on the agent's branch and no earlier call of the reply has. Derived from the model's id and not random, so
+   * that a run that was killed and resumed gives the same ids.
+   */
+  #freeId(id: string, index: number, known: Calls): string {
+    const { branch } = this.#turn.context;
+    const nameOf = (number: number): string => `adk-${id}-${number}`;
+    const isTaken = (number: number): boolean =>
+      known.newest(nameOf(number), branch) !== undefined ||
+      this.#callIds.slice(0, index).some((call) => call.id === nameOf(number));
+    let [taken, free] = [1, 2];
+    while (isTaken(free)) [taken, free] = [free, 2 * free];
+    while (free - taken > 1) {
+      const between = Math.floor((taken + free) / 2);
+      if (isTaken(between)) taken = between;
+      else free = between;
+    }
+    return nameOf(free);
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Event, InvocationContext } from '@eventloom/core';
+import type { BaseTool, Event, InvocationContext } from '@eventloom/core';
 import {
   askedCallId,
   branchInScope,
@@ -6,6 +6,7 @@ import {
   type CallResponse,
   Calls,
   callsToRun,
+  continuesCalls,
   errorOfEvent,
   FINISH_TASK,
   getOwn,
@@ -50,11 +51,16 @@ async function* finishLastStep(
   const { events } = resumedFrom;
   const last = events.findLastIndex(isReply);
   const reply = events[last];
-  if (!reply) return true;
-  const asking = askingReply(context, events.slice(0, last));
-  if (asking) {
-    // The model replied again while it waited for a person: the calls of that reply are finished first.
-    if (!new OpenStep(turn, reply, resumedFrom).hasOpenCalls) return yield* finishCalls(turn, asking, resumedFrom);
+  // The run began with answers to calls of an earlier run, or the agent's first model call was interrupted.
+  if (!reply) return yield* finishAnsweredStep(turn);
+  const asking = askingReplies(context, events.slice(0, last));
+  if (asking.length > 0) {
+    // The model replied again while it waited for a person: the calls of these replies are finished first.
+    if (!new OpenStep(turn, reply, resumedFrom).hasOpenCalls) {
+      let callsModel = false;
+      for (const each of asking) if (yield* finishCalls(turn, each, resumedFrom)) callsModel = true;
+      return callsModel;
+    }
     context.pause();
   }
   if (isFailure(reply)) {
@@ -89,16 +95,18 @@ function finishCalls(turn: AgentTurn, reply: Event, resumedFrom: Execution): Asy
 }
 
 /**
- * Returns the newest of these replies with a call that requested a person's answer and has no result; undefined if there is none. The model
- * may have replied since.
+ * Returns those of these replies with a call that requested a person's answer and has no result. The model may have replied since. Those whose
+ * requests are all answered come first: the agent pauses at the others.
  */
-function askingReply({ session, invocation }: InvocationContext, replies: readonly Event[]): Event | undefined {
-  if (!replies.some(({ actions }) => actions.requestedToolConfirmations)) return undefined;
+function askingReplies({ session, invocation }: InvocationContext, replies: readonly Event[]): Event[] {
+  if (!replies.some(({ actions }) => actions.requestedToolConfirmations)) return [];
   const { all } = Calls.of(session, invocation.derived);
-  const asking = new Set(
-    all.filter(({ requests }) => requests.some((request) => !isSettled(request))).map(({ event }) => event.id),
-  );
-  return replies.findLast((event) => asking.has(event.id));
+  const open = all.flatMap(({ requests }) => requests.filter((request) => !isSettled(request)));
+  const idsOf = (requests: readonly SessionCall[]) => new Set(requests.map(({ about }) => about?.event.id));
+  const asking = idsOf(open);
+  const waiting = idsOf(open.filter(({ responses }) => responses.length === 0));
+  const found = replies.filter(({ id }) => asking.has(id));
+  return [...found.filter(({ id }) => !waiting.has(id)), ...found.filter(({ id }) => waiting.has(id))];
 }
 
 /** Returns true for a reply of the model, the result of its code, and its failure; false for events of tools and callbacks. */
@@ -146,7 +154,7 @@ class OpenStep {
     const open = calls.filter(
       (call) =>
         !isAnsweredByUser(call) &&
-        (!isResponded || (call.responses.length === 0 && getOwn(tools, call.call.name ?? '')?.resumesCalls === true)),
+        (!isResponded || (call.responses.length === 0 && mayWait(getOwn(tools, call.call.name ?? '')))),
     );
     if (open.length > 0) {
       const asked = calls.flatMap(({ requests }) => requests.map(({ call }) => call));
@@ -222,6 +230,11 @@ function withRequests(calls: readonly SessionCall[]): readonly SessionCall[] {
 
 function responsesIn(calls: readonly SessionCall[]): readonly CallResponse[] {
   return calls.flatMap(({ responses }) => responses);
+}
+
+/** True for a tool whose call may wait: it runs again when it has no response beside calls that have theirs. */
+function mayWait(tool: BaseTool | undefined): boolean {
+  return tool !== undefined && !tool.isLongRunning && continuesCalls(tool);
 }
 
 function isAnsweredByUser({ responses }: SessionCall): boolean {

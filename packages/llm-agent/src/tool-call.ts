@@ -67,6 +67,7 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
       invocationContext: turn.context,
       functionCallId: id,
       listener: this,
+      tool: this.#tool,
       toolConfirmation: answered?.confirmation,
       inputs: answered?.inputs,
       asked: answered?.asked,

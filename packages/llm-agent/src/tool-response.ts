@@ -116,7 +116,7 @@ function whileAsking(
     delete actions.requestedInputs;
     return {
       error:
-        'This tool call needs an answer of a person, for which an agent that is a tool can wait in a resumable run only.',
+        'This tool call needs an answer of a person, for which an agent that is a tool can wait in a resumable run only, and not within a tool that is not idempotent.',
     };
   }
   if (response) return response;

@@ -85,7 +85,7 @@ const REQUEST_SCHEMA: SchemaLike = {
  *   which are stored in the session with a `branch` that ends in `agentName@callId`.
  * - **State.** State that the called agent writes is stored, and also appears in the `actions` of the tool's response.
  * - **Questions to people.** In a resumable run (`resumable: true`) the called agent may ask a person: the run pauses, and the call
- *   continues with the answer. In other runs the calling model gets an error.
+ *   continues with the answer. In other runs, and inside another tool that is not `idempotent`, the calling model gets an error.
  *
  * @example
  * const model = 'gemini-flash-latest';

@@ -57,9 +57,12 @@ export async function findAnsweredRun(
   return answeredRun(new Calls(events), callIds);
 }
 
-/** True if the events contain these calls and the first events of their runs. */
+/** True if the events contain these calls, and the first events of all runs that they may be of. */
 function areKnown(events: readonly Event[], callIds: readonly string[]): boolean {
-  const found = new Calls(events).answerable(callIds);
-  const runs = new Set(found.map((call) => call?.event.invocationId));
+  const calls = new Calls(events);
+  const found = calls.answerable(callIds);
+  // Whether a call of an agent that runs as a tool can be answered depends on its run.
+  const waiting = callIds.flatMap((id) => calls.named(id)).filter((call) => calls.lacksResponse(call));
+  const runs = new Set([...found, ...waiting].map((call) => call?.event.invocationId));
   return [...runs].every((invocationId) => invocationId !== undefined && hasBeginOfRun(events, invocationId));
 }

@@ -16,6 +16,7 @@ import {
 import {
   askedCallId,
   branchInScope,
+  type CallResponse,
   Calls,
   inputRequestOf,
   isCancelled,
@@ -172,8 +173,11 @@ export class PersonAnswers {
     if (askedCallId(call) === undefined && this.#isContinued(request)) failAnswer(id, 'has already been answered');
     if (request.about && isSettled(request))
       failAnswer(id, 'has already been answered, and its tool call has completed');
-    // The run was interrupted after it stored an answer, which it will use once it is resumed.
-    if (this.#params.isUnfinished && request.responses.length > 0) failAnswer(id, 'has already been answered');
+    // A run that has an answer uses it: the called agent works on, or the run was interrupted and will be resumed.
+    const { calls, isUnfinished } = this.#params;
+    const isInUse = ({ event }: CallResponse): boolean => calls.canContinue(event.invocationId);
+    if (request.responses.length > 0 && (isUnfinished || (request.about && request.responses.some(isInUse))))
+      failAnswer(id, 'has already been answered');
     this.#given.set(id, undefined);
     const answer = await this.#read(response.response ?? {}, request);
     return { id, name: call.name ?? '', response: answer };

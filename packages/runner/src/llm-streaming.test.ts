@@ -219,7 +219,7 @@ test('a call has the same id in its chunk and in the whole reply, and getFunctio
       .filter(({ partial = false }) => partial === isPartial)
       .flatMap(({ content }) => content?.parts ?? [])
       .flatMap(({ functionCall }) => functionCall?.id ?? []);
-  expect(idsOf(true)).toEqual([expect.stringMatching(/^adk-/), 'c1', 'adk-c1-2', 'adk-c1-2', 'adk-c1-3']);
+  expect(idsOf(true)).toEqual([expect.stringMatching(/^adk-/), 'c1', 'adk-c1-2', 'adk-c1-3', 'adk-c1-4']);
   expect(idsOf(false)).toEqual(idsOf(true));
   expect(events.flatMap(getFunctionCalls).map(({ id }) => id)).toEqual(idsOf(true));
   expect(ran).toEqual(idsOf(true));

@@ -188,8 +188,10 @@ function unaskedRequests(
   return (event) => !streamed.has(event.id) && calls.madeIn(event).some(lacksAnswer);
 }
 
-function partOf(invocation: Invocation, { agent, userContent, streaming, inTurn }: SubInvocation): Invocation {
-  const { runConfig, session } = invocation;
+function partOf(invocation: Invocation, { agent, userContent, streaming, inTurn, caller }: SubInvocation): Invocation {
+  const { session } = invocation;
+  const canWait = caller?.canContinue ?? true;
+  const runConfig = canWait ? invocation.runConfig : { ...invocation.runConfig, resumable: false };
   return {
     ...invocation,
     rootAgent: agent,

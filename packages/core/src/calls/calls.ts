@@ -290,9 +290,16 @@ export class Calls {
     return [...new Set(waiting.flatMap((call) => (call.about && !isSettled(call) ? [call.about, call] : [call])))];
   }
 
-  /** True for a long-running call that can still have its first response: it is the newest of its id on its branch. */
+  /**
+   * True for a long-running call that can still have its first response: it is the newest of its id on its branch, or in an agent that runs as a
+   * tool, whose branch may have the same name in each run, the newest of its run.
+   */
   lacksResponse(call: SessionCall): boolean {
-    return call.isLongRunning && call.responses.length === 0 && this.newest(call.id, call.branch) === call;
+    const { id, branch, isLongRunning, responses, event } = call;
+    if (!isLongRunning || responses.length > 0) return false;
+    if (this.named(id).length === 1) return true;
+    const run = enclosureOf(branch) === '' ? '' : event.invocationId;
+    return this.#newest.get(keyOf(id, branch, run)) === call;
   }
 
   /** True for a resumable run without its end: it is in progress, was left by its process, or waits for an answer. See the table of `OpenRun`. */

@@ -6,7 +6,8 @@ import type { Event } from '../event/event.ts';
 import type { ToolConfirmation } from '../event/event-actions.ts';
 import type { BaseLiveRequestQueue } from '../live/live-request-queue.ts';
 import type { ObservedOperation, TraceHeaders } from '../instrumentation/instrumentation.ts';
-import type { ResponseScheduling } from '../tool/base-tool.ts';
+import { continuesCalls } from '../session/tool-ledger.ts';
+import type { BaseTool, ResponseScheduling } from '../tool/base-tool.ts';
 import { type InputRequestParams, toInputRequest, type ToolRequest, toolRequestOf } from '../tool/input-request.ts';
 import { REQUEST_CREDENTIAL } from '../tool/reserved-calls.ts';
 import { CallbackContext, type CallbackContextParams, toJson } from './callback-context.ts';
@@ -31,6 +32,8 @@ export interface ToolContextParams extends CallbackContextParams {
   readonly toolConfirmation?: ToolConfirmation | undefined;
   /** Answers to the tool's requests for input, by the key of the question. */
   readonly inputs?: ReadonlyMap<string, unknown> | undefined;
+  /** The tool, which says whether the call can run again. Default: it can. */
+  readonly tool?: BaseTool | undefined;
   /** The calls that requested a person's answer about this call, oldest first. */
   readonly asked?: readonly FunctionCall[] | undefined;
 }
@@ -76,6 +79,7 @@ export class ToolContext extends CallbackContext {
   readonly #listener: ToolListener | undefined;
   readonly #inputs: ReadonlyMap<string, unknown> | undefined;
   readonly #asked: readonly FunctionCall[];
+  readonly #tool: BaseTool | undefined;
   /** Credentials that were given for requests of this call, by their key. */
   #given: ReadonlyMap<string, AuthCredential> | undefined;
   #isPaused = false;
@@ -87,6 +91,7 @@ export class ToolContext extends CallbackContext {
     this.#listener = params.listener;
     this.#inputs = params.inputs;
     this.#asked = params.asked ?? NO_CALLS;
+    this.#tool = params.tool;
     this.requests = params.asked?.flatMap((call) => toolRequestOf(call) ?? []) ?? NO_REQUESTS;
   }
 
@@ -138,6 +143,11 @@ export class ToolContext extends CallbackContext {
   async emitEvent(event: Event): Promise<void> {
     const taken = await (this.#listener?.event(event) ?? true);
     if (!taken) throw new RunAbortedError('the tool call has ended, so its events are no longer read');
+  }
+
+  /** True if the call runs again after it was interrupted, so that agents that it runs may wait. @internal */
+  get canContinue(): boolean {
+    return this.#tool === undefined || continuesCalls(this.#tool);
   }
 
   /** True once `pause` was called: the call has no response yet. @internal */

@@ -163,6 +163,7 @@ export { readNewest } from '../session/read-newest.ts';
 export { sessionKeyOf } from '../session/session.ts';
 export { checkStoredKeys, inField, toStoredEvent } from '../session/stored-checks.ts';
 export {
+  continuesCalls,
   ledgerCallId,
   type LedgerOutcome,
   type LedgerTool,

@@ -89,13 +89,18 @@ export function runUnderLedger<Outcome extends LedgerOutcome>(
   call: LedgerTool<Outcome>,
 ): MaybePromise<Outcome | LedgerOutcome> {
   if (before?.status === 'finished') return outcomeOfEntry(before);
-  if (before && !tool.isIdempotent && !tool.resumesCalls)
+  if (before && !continuesCalls(tool))
     return recordEnd(context, id, { response: call.interrupted ?? INTERRUPTED_CALL });
   const { invocation, invocationId } = context;
   const { callId, name } = id;
   const started = invocation.ledger.recordToolCall({ invocationId, callId, name, status: 'started' });
   const ran = started instanceof Promise ? started.then(() => call.runTool(tool)) : call.runTool(tool);
   return ran instanceof Promise ? ran.then((outcome) => recordEnd(context, id, outcome)) : recordEnd(context, id, ran);
+}
+
+/** True for a tool whose call runs again if it was interrupted or waits. */
+export function continuesCalls(tool: BaseTool): boolean {
+  return tool.isIdempotent || tool.resumesCalls;
 }
 
 function recordEnd<Outcome extends LedgerOutcome>(

@@ -61,7 +61,10 @@ export function readResumedRun(
   if (!beginsResumableRun(first))
     return fail('was not resumable, or was imported; send a message without invocationId');
   if (!calls.canContinue(invocationId)) return fail('has ended; send a message without invocationId');
-  const began = own.find(({ author, executionId }) => author !== 'user' && executionId === invocationId);
+  // Records of streamed events are of the app.
+  const began = own.find(
+    (event) => event.author !== 'user' && event.executionId === invocationId && !streamedRecordOf(event),
+  );
   const agent = began ? runner.agent.findAgent(began.author) : firstAgent(runner.agent, first, events, calls);
   const log = new InvocationLog(own);
   const gone = agent ? goneAgent(runner.agent, log, first, calls.answerable(callIds, invocationId)) : began?.author;
