@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { keepPicture, send, useStudio, violations } from './studio-page.ts';
+import { KEY, keepPicture, send, useStudio, violations } from './studio-page.ts';
 import { ask, basket, login, look, mail, order, pay } from './studio-tools.ts';
 
 const { open, visit } = useStudio();
@@ -178,4 +178,27 @@ test('after a failure the page shows the calls that were made, and the person ca
   await after.getByRole('button', { name: 'Continue' }).click();
   await page.getByRole('log').getByText('Blue.').waitFor();
   await expect.poll(() => page.getByRole('log').getByText('look', { exact: true }).count()).toBe(1);
+});
+
+test('a failed run is started over once, even if the person clicks twice', async () => {
+  const failing = [{ calls: [{ name: 'look' }] }, { error: new Error('broken') }];
+  const { page, sessionService } = await open([...failing, { calls: [{ name: 'look' }] }, 'Blue.', 'Again.'], {
+    tools: [look],
+  });
+  await send(page, 'What color?');
+  const again = page.getByRole('button', { name: 'Start over from “What color?”' });
+  await again.waitFor();
+  const released = Promise.withResolvers<void>();
+  await page.route('**/rewind', async (route) => {
+    await released.promise;
+    await route.continue();
+  });
+  await again.click();
+  await again.click();
+  released.resolve();
+  await page.getByRole('log').getByText('Blue.').waitFor();
+  await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
+  const { events } = await sessionService.listEvents({ ...KEY, limit: 1000 });
+  expect(events.filter(({ actions }) => actions.rewindBeforeInvocationId)).toHaveLength(1);
+  expect(events.filter(({ author }) => author === 'user')).toHaveLength(3);
 });

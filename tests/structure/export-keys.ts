@@ -26,7 +26,7 @@ export const pinnedKeys: PinnedKeys = {
   '@eventloom/live': ['.', './server'],
   '@eventloom/server': ['.', './node', './postgres', './jwt', './conformance', './internal'],
   '@eventloom/cloudflare': ['.'],
-  '@eventloom/client': ['.', './live', './react'],
+  '@eventloom/client': ['.', './chat', './live', './react'],
   '@eventloom/studio': ['.', './node'],
   '@eventloom/dev': ['.', './node'],
   '@eventloom/testing': ['.', './fake-gemini'],

@@ -27,7 +27,8 @@ import { DurableObjectArtifactService } from '@eventloom/artifacts/durable-objec
 import { FileArtifactService } from '@eventloom/artifacts/fs';
 import { GcsArtifactService } from '@eventloom/artifacts/gcs';
 import { R2ArtifactService } from '@eventloom/artifacts/r2';
-import { AgentChat, EventloomClient } from '@eventloom/client';
+import { EventloomClient } from '@eventloom/client';
+import { AgentChat } from '@eventloom/client/chat';
 import { LiveCall } from '@eventloom/client/live';
 import { createCloudflareServer } from '@eventloom/cloudflare';
 import { BaseTool, FallbackModel, toError } from '@eventloom/core';

@@ -59,7 +59,7 @@ export function Chat({
   onShowArtifact,
 }: ChatProps) {
   const { messages, requests } = conversation;
-  const { status, error, rewind } = agent;
+  const { status, error, rewind, chat } = agent;
   const answers = useAnswers(agent);
   const stop = useStop(agent);
   const times = useCallTimes(place, messages);
@@ -89,11 +89,16 @@ export function Chat({
   );
   const sendInstead = useCallback(
     async ({ invocationId }: Message, parts: readonly Part[]): Promise<void> => {
+      // A second click comes before the page has drawn what the first one began.
+      if (chat.snapshot.status !== 'idle') return;
       // A message that the server refused belongs to no run.
-      if (!invocationId.startsWith('local-')) await rewind(invocationId);
+      if (!invocationId.startsWith('local-')) {
+        await rewind(invocationId);
+        if (chat.snapshot.error) return;
+      }
       await send(parts);
     },
-    [rewind, send],
+    [chat, rewind, send],
   );
   const lastOfUser = messages.findLast(({ author }) => author === 'user');
   const isStopped = !isPast && !isRunning && (isStop(codeOf(error)) || hasStop(last));

@@ -43,7 +43,7 @@ export function SchemaForm({ schema, isDisabled, refusal, onSubmit }: SchemaForm
     if (first === undefined && 'value' in answer) onSubmit(answer.value);
     else for (const element of form.elements) if (isInput(element) && element.name === `.${first}`) element.focus();
   };
-  const change: Change = (key, edit) => {
+  const change: ChangeTexts = (key, edit) => {
     setTexts(edit);
     const isInside = (each: string): boolean => each === key || key === '' || each.startsWith(`${key}.`);
     setErrors((before) => Object.fromEntries(Object.entries(before).filter(([each]) => !isInside(each))));
@@ -77,13 +77,13 @@ function isInput(element: Element): element is HTMLInputElement | HTMLSelectElem
 }
 
 /** Changes the texts of a field, and removes the messages beside it and inside. */
-type Change = (key: string, edit: (texts: FieldTexts) => FieldTexts) => void;
+type ChangeTexts = (key: string, edit: (texts: FieldTexts) => FieldTexts) => void;
 
 interface FieldViewProps {
   readonly field: FormField;
   readonly texts: FieldTexts;
   readonly errors: FieldTexts;
-  readonly onChange: Change;
+  readonly onChange: ChangeTexts;
 }
 
 function FieldView({ field, texts, errors, onChange }: FieldViewProps) {
@@ -198,7 +198,7 @@ interface FieldInputProps {
   readonly field: FormField;
   readonly text: string;
   readonly isInvalid: boolean;
-  readonly onChange: Change;
+  readonly onChange: ChangeTexts;
 }
 
 function FieldInput({ field, text, isInvalid, onChange }: FieldInputProps) {

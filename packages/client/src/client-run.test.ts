@@ -2,8 +2,8 @@ import { type Event, stringifyContent } from '@eventloom/core';
 import { Gate, type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test, vi } from 'vitest';
+import { AgentChat } from './chat/index.ts';
 import {
-  AgentChat,
   answerPart,
   ConnectionLostError,
   emptyConversation,

@@ -35,7 +35,10 @@ export interface RunOptions {
    * the code `SESSION_BUSY`, `interrupt` stops it.
    */
   readonly onBusy?: 'queue' | 'reject' | 'interrupt';
-  /** Stops reading when it fires, and iterating throws its reason. The run continues on the server; `cancel` ends it. */
+  /**
+   * Stops reading when it fires, and iterating throws its reason. A message that is being sent is sent to its end before that. The run continues
+   * on the server; `cancel` ends it.
+   */
   readonly signal?: AbortSignal;
   /** Called when the connection is being opened, is open, and was closed or lost. */
   readonly onConnection?: (state: ConnectionState) => void;
@@ -74,6 +77,8 @@ export class ClientRun implements AsyncIterable<Event> {
   readonly #params: RunParams;
   #invocationId: string | undefined;
   #lastEventId: string;
+  /** Resolves when the server has accepted or refused the message. Undefined before the iteration. */
+  #sent: Promise<void> | undefined;
 
   constructor(params: RunParams) {
     this.#params = params;
@@ -97,11 +102,16 @@ export class ClientRun implements AsyncIterable<Event> {
   }
 
   /**
-   * Ends the run. Its stored events stay. Resolves when the run has ended, or was asked to end and needs more than a second.
-   * Rejects with a retryable error while its end cannot be stored.
+   * Ends the run, also one whose message has not reached the server yet. Its stored events stay. Resolves when the run has ended, or was asked
+   * to end and needs more than a second. Rejects with a retryable error while its end cannot be stored.
    */
   async cancel(): Promise<void> {
-    await this.#params.http.request(this.#address(), { method: 'DELETE' });
+    const sent = this.#sent;
+    const cancel = (): Promise<Response> => this.#params.http.request(this.#address(), { method: 'DELETE' });
+    await cancel().catch((error: unknown) => {
+      if (!sent || !ServerError.isInstance(error) || error.status !== 404) throw error;
+      return sent.then(cancel);
+    });
   }
 
   /**
@@ -123,24 +133,31 @@ export class ClientRun implements AsyncIterable<Event> {
     let answers = body?.newMessage;
     let failure: unknown;
     let retryAfter = 0;
+    const sent = Promise.withResolvers<void>();
+    this.#sent = sent.promise;
+    signal?.throwIfAborted();
+    // Until the server has accepted the message, nothing stops the attempts.
+    let stop = body ? undefined : signal;
     try {
       for (let attempt = 0; attempt < attempts; attempt++) {
         onConnection?.('connecting');
-        await http.wait(attempt, retryAfter, signal);
+        await http.wait(attempt, retryAfter, stop);
         retryAfter = 0;
         try {
-          const response = await this.#connect(signal);
+          const response = await this.#connect(stop);
           if (response.status === 204) return;
           if (!response.ok) {
             // A date in the header is ignored: the client then uses its own delays.
             retryAfter = Number(response.headers.get('retry-after')) * 1000 || 0;
             throw await toServerError(response);
           }
+          stop = signal;
+          sent.resolve();
           onConnection?.('open');
           if (answers?.parts?.[0]?.functionResponse) yield messageEvent(this.id, answers, this.#invocationId);
           answers = undefined;
           let isComplete = false;
-          for await (const frame of framesOf(response, idleMs)) {
+          for await (const frame of framesOf(response, idleMs, signal)) {
             const item = readFrame(frame);
             if (item instanceof ServerError) {
               if (frame.id || !RUN_CONTINUES.test(item.serverCode)) throw item;
@@ -157,11 +174,12 @@ export class ClientRun implements AsyncIterable<Event> {
         } catch (error) {
           // `fetch` throws a TypeError when a connection fails or is interrupted.
           const isTemporary = ServerError.isInstance(error) ? error.retryable : error instanceof TypeError;
-          if (signal?.aborted || !isTemporary) throw error;
+          if (stop?.aborted || !isTemporary) throw error;
           failure = error;
         }
       }
     } finally {
+      sent.resolve();
       onConnection?.('closed');
     }
     throw new ConnectionLostError(
@@ -206,12 +224,16 @@ function isEvent(value: unknown): value is Event {
 
 /**
  * Yields the frames of a stream of server-sent events, until it ends or no byte has come for `idleMs`: a connection that another device has
- * dropped stays open and silent. Closes the connection when the reader leaves.
+ * dropped stays open and silent. Closes the connection when the reader leaves or the signal fires, and throws its reason.
  */
-async function* framesOf({ body }: Response, idleMs: number): AsyncGenerator<EventSourceMessage, void, undefined> {
+async function* framesOf(
+  { body }: Response,
+  idleMs: number,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<EventSourceMessage, void, undefined> {
   const frames: EventSourceMessage[] = [];
   const parser = createParser({ onEvent: (frame) => frames.push(frame) });
-  const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
+  const reader = body?.pipeThrough(new TextDecoderStream(), { ...(signal && { signal }) }).getReader();
   if (!reader) return;
   // `cancel` ends a read. It rejects for a stream that failed; that failure is thrown by the read.
   const close = (): void => void reader.cancel().catch(() => undefined);

@@ -19,8 +19,6 @@ export type {
   MessagePart,
   PersonRequest,
 } from './conversation.ts';
-export { AgentChat } from './agent-chat.ts';
-export type { AgentChatOptions, ChatSnapshot } from './agent-chat.ts';
 
 // Errors
 export { ConnectionLostError, ServerError } from './errors.ts';

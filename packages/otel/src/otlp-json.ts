@@ -70,6 +70,7 @@ class SpanWriter {
       span.describeExecution(this.#add);
       this.#executions.set(executionId, (ofExecution = this.#take()));
     }
+    span.describeProvider(this.#add);
     span.describeCall(this.#add);
     span.describeEnd(this.#add);
     const parentSpanId = span.parent?.spanId ?? remote?.spanId;

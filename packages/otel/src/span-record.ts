@@ -112,11 +112,16 @@ export class SpanRecord extends OperationRecord {
     return ((input - cached) * price.input + cached * cachedInput + output * price.output) / 1_000_000;
   }
 
-  /** Passes on the attributes that are known when the operation starts, without content. */
+  /** Passes on the attributes that the conventions name for decisions of samplers. */
+  describeForSampling(add: AddAttribute): void {
+    this.describeSubject(add);
+    this.describeProvider(add);
+  }
+
+  /** Passes on the other attributes that are known when the operation starts, without content. */
   describeStart(add: AddAttribute): void {
     this.describeRun(add);
     if (this.kind !== 'run') this.describeExecution(add);
-    this.describeSubject(add);
     this.describeCall(add);
   }
 
@@ -146,12 +151,16 @@ export class SpanRecord extends OperationRecord {
     }
   }
 
+  /** Passes on the provider of a model, if it is known. */
+  describeProvider(add: AddAttribute): void {
+    if (this.provider !== undefined) add(PROVIDER_NAME, this.provider);
+  }
+
   /** Passes on the attributes that are this operation's own when it starts. */
   describeCall(add: AddAttribute): void {
     if (this.isResumed) add(RESUMED, true);
     if (this.kind === 'agent' && this.agentDescription !== '') add(AGENT_DESCRIPTION, this.agentDescription);
     if (this.callId !== undefined) add(TOOL_CALL_ID, this.callId);
-    if (this.provider !== undefined) add(PROVIDER_NAME, this.provider);
     if (this.isLive) add(LIVE, true);
     for (const [name, value] of this.#numbers ?? []) add(name, value);
   }

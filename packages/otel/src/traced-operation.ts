@@ -37,8 +37,11 @@ export class TracedOperation extends SpanRecord {
     const kind = operation.kind === 'model' ? SpanKind.CLIENT : SpanKind.INTERNAL;
     this.#metrics = settings.metrics;
     const attributes: Attributes = {};
-    this.describeStart((name, value) => void (attributes[name] = value));
-    this.#span = settings.tracer.startSpan(this.name, { kind, attributes }, around);
+    this.describeForSampling((name, value) => void (attributes[name] = value));
+    const span = settings.tracer.startSpan(this.name, { kind, attributes }, around);
+    this.#span = span;
+    // The SDK checks and copies twice what it gives to samplers, and once what is set later.
+    if (span.isRecording()) this.describeStart((name, value) => void span.setAttribute(name, value));
     this.context = new OperationContext(around, this, this.#span);
   }
 

@@ -3,7 +3,7 @@ import { createElement, type ReactElement, type ReactNode, StrictMode } from 're
 import { renderToString } from 'react-dom/server';
 import { act, create, type ReactTestRenderer } from 'react-test-renderer';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { AgentChat } from '../agent-chat.ts';
+import { AgentChat } from '../chat/agent-chat.ts';
 import { startServer, type TestServer } from '../fixtures/test-server.ts';
 import { useAgent, type UseAgentResult } from './index.ts';
 import { subscribeWithPauses } from './use-agent.ts';

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useSyncExternalStore } from 'react';
 import type { SessionKey } from '@eventloom/core';
-import { AgentChat, type AgentChatOptions, type ChatSnapshot } from '../agent-chat.ts';
+import { AgentChat, type AgentChatOptions, type ChatSnapshot } from '../chat/agent-chat.ts';
 import type { Conversation, Message, PersonRequest } from '../conversation.ts';
 import type { EventloomClient } from '../eventloom-client.ts';
 

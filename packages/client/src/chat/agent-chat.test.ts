@@ -2,7 +2,7 @@ import { Gate, type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
 import { AgentChat, type ChatSnapshot } from './index.ts';
-import { cutAfter, type Network, startServer } from './fixtures/test-server.ts';
+import { cutAfter, type Network, startServer } from '../fixtures/test-server.ts';
 
 const shown = ({ conversation }: ChatSnapshot): string[] =>
   conversation.messages.map(
@@ -194,6 +194,133 @@ describe('a chat', () => {
     await sending;
     expect(chat.snapshot).toMatchObject({ status: 'idle', error: { serverCode: 'RUN_ABORTED' } });
     expect(chat.snapshot.conversation.messages.at(-1)).toMatchObject({ status: 'interrupted' });
+  });
+
+  /** Delays each request until the gate is open, and fails like `fetch` if the request is aborted meanwhile. */
+  const delayed =
+    (gate: Gate): Network =>
+    async (request, forward) => {
+      await gate.pass(request.signal);
+      return forward(request);
+    };
+
+  test.each([{ createSession: true }, {}])(
+    'sends two messages in their order, and shows both replies (%j)',
+    async (options) => {
+      const gate = new Gate();
+      const { session } = startServer([{ chunks: ['Blue', ' sky.'] }, 'Green.'], { network: delayed(gate) });
+      const chat = new AgentChat(session, options);
+      const sending = Promise.all([chat.send('one'), chat.send('two')]);
+      await gate.reached;
+      gate.open();
+      await sending;
+      const all = ['user: one', 'helper: Blue sky.', 'user: two', 'helper: Green.'];
+      expect(shown(chat.snapshot).toSorted()).toEqual(all.toSorted());
+      expect(chat.snapshot).toMatchObject({ status: 'idle', error: undefined });
+      expect(chat.snapshot.conversation.messages.every(({ status }) => status === 'complete')).toBe(true);
+      await chat.load();
+      expect(shown(chat.snapshot)).toEqual(all);
+    },
+  );
+
+  test('continues to show the reply of a run after a further message, which the server queues', async () => {
+    const gate = new Gate();
+    const { session } = startServer([{ chunks: ['Blue', gate, ' sky.'] }, 'Green.']);
+    const chat = new AgentChat(session);
+    const first = chat.send('one');
+    await gate.reached;
+    await expect.poll(() => shown(chat.snapshot)).toEqual(['user: one', 'helper: Blue']);
+    const second = chat.send('two');
+    let isFirstEnded = false;
+    void first.then(() => (isFirstEnded = true));
+    await Promise.resolve();
+    expect(isFirstEnded).toBe(false);
+    gate.open();
+    await Promise.all([first, second]);
+    expect(shown(chat.snapshot)).toEqual(['user: one', 'helper: Blue sky.', 'user: two', 'helper: Green.']);
+    expect(chat.snapshot).toMatchObject({ status: 'idle', error: undefined });
+  });
+
+  test.each([{ createSession: true }, {}])('sends a message to its end although it is closed (%j)', async (options) => {
+    const gate = new Gate();
+    const { session } = startServer(['Hello.'], { network: delayed(gate) });
+    const chat = new AgentChat(session, options);
+    const sending = chat.send('Hi');
+    await gate.reached;
+    chat.close();
+    expect(chat.snapshot).toMatchObject({ status: 'idle', error: undefined });
+    gate.open();
+    await sending;
+    const other = new AgentChat(session);
+    await other.load();
+    expect(shown(other.snapshot)).toEqual(['user: Hi', 'helper: Hello.']);
+  });
+
+  test('shows a message that was being sent when it is loaded, and its error if it cannot be sent', async () => {
+    const gate = new Gate();
+    let isBroken = false;
+    const network: Network = async (request, forward) => {
+      if (isBroken && request.method === 'POST') throw new TypeError('fetch failed');
+      return delayed(gate)(request, forward);
+    };
+    const { session } = startServer(['Hello.'], { network, retry: { attempts: 2 } });
+    const chat = new AgentChat(session);
+    const sending = chat.send('Hi');
+    await gate.reached;
+    const loading = chat.load();
+    gate.open();
+    await Promise.all([sending, loading]);
+    expect(shown(chat.snapshot)).toEqual(['user: Hi', 'helper: Hello.']);
+    isBroken = true;
+    await Promise.all([chat.send('Lost'), chat.load()]);
+    expect(shown(chat.snapshot)).toEqual(['user: Hi', 'helper: Hello.']);
+    expect(chat.snapshot).toMatchObject({ status: 'idle', error: { code: 'CONNECTION_LOST' } });
+  });
+
+  test('sends a message after the session was read, if that had begun', async () => {
+    const { session } = startServer(['Hello.', 'Fine.']);
+    await new AgentChat(session).send('Hi');
+    const chat = new AgentChat(session);
+    await Promise.all([chat.load(), chat.send('How are you?')]);
+    expect(shown(chat.snapshot)).toEqual(['user: Hi', 'helper: Hello.', 'user: How are you?', 'helper: Fine.']);
+  });
+
+  test.each([{ createSession: true }, {}])(
+    'stops a run whose message has not reached the server (%j)',
+    async (options) => {
+      const gate = new Gate();
+      const reached = new Gate();
+      const network: Network = async (request, forward) => {
+        if (request.method === 'POST') await gate.pass(request.signal);
+        return forward(request);
+      };
+      const { session } = startServer([{ chunks: ['Blue', reached, ' sky.'] }], { network });
+      const chat = new AgentChat(session, options);
+      const sending = chat.send('Hi');
+      await gate.reached;
+      const stopping = chat.stop();
+      gate.open();
+      await Promise.all([sending, stopping]);
+      expect(chat.snapshot).toMatchObject({ status: 'idle', error: { serverCode: 'RUN_ABORTED' } });
+    },
+  );
+
+  test('sends a message after the session was rewound, if that had begun', async () => {
+    const gate = new Gate();
+    const network: Network = async (request, forward) => {
+      if (request.url.endsWith('/rewind')) await gate.pass();
+      return forward(request);
+    };
+    const { session } = startServer(['Hello.', 'Fine.'], { network });
+    const chat = new AgentChat(session);
+    await chat.send('Hi');
+    const rewinding = chat.rewind(chat.snapshot.events[0]?.invocationId ?? '');
+    await gate.reached;
+    const sending = chat.send('How are you?');
+    gate.open();
+    await Promise.all([rewinding, sending]);
+    await chat.load();
+    expect(shown(chat.snapshot)).toEqual(['user: How are you?', 'helper: Fine.']);
   });
 
   test('rewinds to before a run', async () => {

@@ -1,10 +1,10 @@
 import type { Event } from '@eventloom/core';
-import type { ClientRun, RunOptions } from './client-run.ts';
-import { type Conversation, emptyConversation, endRun, type PersonRequest, reduceEvents } from './conversation.ts';
-import { ServerError } from './errors.ts';
-import { checkOptions, isRecord, newId, wrongValue } from './http.ts';
-import type { ClientSession } from './eventloom-client.ts';
-import { answerPart, type ClientMessage, messageEvent, type PersonAnswer, toContent } from './messages.ts';
+import type { ClientRun, RunOptions } from '../client-run.ts';
+import { type Conversation, emptyConversation, endRun, type PersonRequest, reduceEvents } from '../conversation.ts';
+import { ServerError } from '../errors.ts';
+import { checkOptions, isRecord, newId, wrongValue } from '../http.ts';
+import type { ClientSession } from '../eventloom-client.ts';
+import { answerPart, type ClientMessage, messageEvent, type PersonAnswer, toContent } from '../messages.ts';
 
 /** The state of an `AgentChat` at one moment: a new object after each change. */
 export interface ChatSnapshot {
@@ -34,6 +34,10 @@ export interface AgentChatOptions {
  * messages and answers, and calls its subscribers after each change. `useAgent` of `@eventloom/client/react` uses it.
  *
  * @example
+ * import { EventloomClient } from '@eventloom/client';
+ * import { AgentChat } from '@eventloom/client/chat';
+ *
+ * const client = new EventloomClient();
  * const chat = new AgentChat(client.session({ appName: 'demo', userId: 'ann', sessionId: 'first' }));
  * chat.subscribe(() => render(chat.snapshot));
  * await chat.load();
@@ -44,11 +48,17 @@ export class AgentChat {
   readonly #options: AgentChatOptions;
   readonly #listeners = new Set<() => void>();
   #snapshot: ChatSnapshot = { conversation: emptyConversation, events: [], status: 'idle', error: undefined };
-  /** The run that is read. */
-  #run: ClientRun | undefined;
+  /** The runs that are read. */
+  readonly #runs = new Set<ClientRun>();
   #reading: AbortController | undefined;
-  /** True until the session is known to exist. */
-  #isMissing = true;
+  /** Number of actions in progress. */
+  #actions = 0;
+  /** Resolves when the session has been read or rewound; undefined if neither is in progress. */
+  #loaded: Promise<void> | undefined;
+  /** Resolves when the session exists; undefined if it may not exist. */
+  #created: Promise<unknown> | undefined;
+  /** Resolves when the server has accepted or refused the newest message. */
+  #sent: Promise<void> | undefined;
 
   /** @throws ConfigurationError for a value that is not a session, and for an unknown option */
   constructor(session: ClientSession, options: AgentChatOptions = {}) {
@@ -70,18 +80,14 @@ export class AgentChat {
   }
 
   /**
-   * Reads the session, and follows its newest run if that is in progress. A session that does not exist is shown as empty. Resolves when
-   * the run has ended.
+   * Reads the session once the messages before have been sent, and follows its newest run if that is in progress. A session that does not
+   * exist is shown as empty. Resolves when the run has ended.
    */
   async load(): Promise<void> {
     await this.#do('loading', async (signal) => {
-      const session = await this.session.get({ ifExists: true });
-      if (signal.aborted) return;
-      this.#isMissing = !session;
-      const events = session?.events ?? [];
-      // The present state: other sessions and requests write it too, without an event of this session.
-      this.#set({ events, conversation: { ...reduceEvents(emptyConversation, events), state: session?.state ?? {} } });
-      const newest = events.at(-1)?.invocationId;
+      const reading = this.#readSession(signal);
+      this.#loaded = reading.then(ignore, ignore);
+      const newest = await reading.finally(() => (this.#loaded = undefined));
       if (!newest) return;
       // The newest event may not belong to a run, if a client imported the session.
       const run = await this.session.follow(newest).state({ ifExists: true });
@@ -90,31 +96,58 @@ export class AgentChat {
     });
   }
 
+  /** Reads the session. @returns the run of its newest event */
+  async #readSession(signal: AbortSignal): Promise<string | undefined> {
+    await this.#sent;
+    const session = await this.session.get({ ifExists: true });
+    if (signal.aborted) return undefined;
+    this.#created = session && Promise.resolve();
+    const events = session?.events ?? [];
+    // The present state: other sessions and requests write it too, without an event of this session.
+    this.#set({ events, conversation: { ...reduceEvents(emptyConversation, events), state: session?.state ?? {} } });
+    return events.at(-1)?.invocationId;
+  }
+
   /**
-   * Sends a message of the user, shows it at once, and resolves when the run has ended. A failure is in `snapshot.error`. Answers to requests are
-   * shown when the server has accepted them: after a refusal the requests still wait, and can be answered again.
+   * Sends a message of the user, shows it at once, and resolves when the run has ended. While the session is read, the message waits for that. While
+   * another run is in progress, both are read, and `run.onBusy` decides about the other one. A failure is in `snapshot.error`. Answers to requests
+   * are shown when the server has accepted them: after a refusal the requests still wait, and can be answered again.
    */
   async send(message: ClientMessage): Promise<void> {
     const content = toContent(message);
-    await this.#do('running', async (signal) => {
+    const sending = Promise.withResolvers<void>();
+    const before = this.#sent;
+    this.#sent = sending.promise;
+    const send = async (signal: AbortSignal): Promise<void> => {
+      if (this.#loaded) await this.#loaded;
       const requestId = newId();
       const sent = messageEvent(requestId, content);
-      const before = this.#snapshot;
       // The run yields answers once the server has accepted them: if it refuses them, their requests wait as before.
       if (!content.parts?.[0]?.functionResponse) this.#add(sent);
-      if (this.#options.createSession && this.#isMissing) {
-        await this.session.create().catch((error: unknown) => {
+      await before;
+      if (this.#options.createSession)
+        await (this.#created ??= this.session.create().catch((error: unknown) => {
           // Another page may have created it.
-          if (!ServerError.isInstance(error) || error.serverCode !== 'SESSION_ALREADY_EXISTS') throw error;
-        });
-        this.#isMissing = false;
-      }
+          if (ServerError.isInstance(error) && error.serverCode === 'SESSION_ALREADY_EXISTS') return;
+          this.#created = undefined;
+          throw error;
+        }));
       await this.#read(
         signal,
         (options) => this.session.run(content, { ...this.#options.run, ...options, requestId }),
-        (invocationId = sent.id) => this.#add({ ...sent, invocationId }, before),
+        (invocationId = sent.id) => {
+          const named = <T extends { readonly id: string }>(each: T): T =>
+            each.id === sent.id ? { ...each, invocationId } : each;
+          const { events, conversation } = this.#snapshot;
+          this.#set({
+            events: events.map(named),
+            conversation: { ...conversation, messages: conversation.messages.map(named) },
+          });
+          sending.resolve();
+        },
       );
-    });
+    };
+    await this.#do('running', (signal) => send(signal).finally(sending.resolve), true);
   }
 
   /** Answers one or more requests to the person in one message. Answer requests of the same reply together. Resolves when the run has ended. */
@@ -122,37 +155,55 @@ export class AgentChat {
     await this.send(answers.map(([request, answer]) => answerPart(request, answer)));
   }
 
-  /** Ends the run that is in progress. Does nothing if there is none. @throws ServerError */
+  /** Ends the runs that are in progress, also those whose message is being sent. Does nothing if there is none. @throws ServerError */
   async stop(): Promise<void> {
-    await this.#run?.cancel();
+    await this.#created;
+    await Promise.all(Array.from(this.#runs, (run) => run.cancel()));
   }
 
   /** Takes the session back to before a run, and reads it again. */
   async rewind(invocationId: string): Promise<void> {
-    await this.#do('loading', () => this.session.rewind(invocationId).then(() => undefined));
+    await this.#do('loading', () => {
+      const rewinding = this.session.rewind(invocationId).then(ignore);
+      this.#loaded = rewinding.catch(ignore);
+      return rewinding.finally(() => (this.#loaded = undefined));
+    });
     if (this.#snapshot.error === undefined) await this.load();
   }
 
-  /** Stops reading. A run continues on the server. */
+  /** Stops reading. A run continues on the server, and a message is sent to its end. */
   close(): void {
-    this.#reading?.abort();
-    this.#reading = undefined;
+    this.#leave();
+    if (this.#snapshot.status !== 'idle') this.#set({ status: 'idle' });
   }
 
-  async #do(status: ChatSnapshot['status'], action: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  #leave(): void {
     this.#reading?.abort();
-    const reading = (this.#reading = new AbortController());
+    this.#reading = undefined;
+    this.#actions = 0;
+    this.#runs.clear();
+  }
+
+  /** @param isFurther true for an action that does not end the others */
+  async #do(
+    status: ChatSnapshot['status'],
+    action: (signal: AbortSignal) => Promise<void>,
+    isFurther = false,
+  ): Promise<void> {
+    if (!isFurther) this.#leave();
+    const { signal } = (this.#reading ??= new AbortController());
+    this.#actions++;
     this.#set({ status, error: undefined });
-    let error: Error | undefined;
     try {
-      await action(reading.signal);
+      await action(signal);
     } catch (thrown) {
-      error = thrown instanceof Error ? thrown : new Error(String(thrown));
+      // A message that cannot be sent is an error also if nobody waits for its run.
+      if (thrown !== signal.reason) this.#set({ error: thrown instanceof Error ? thrown : new Error(String(thrown)) });
     }
     // Another action has begun, or the chat was closed.
-    if (reading.signal.aborted) return;
+    if (signal.aborted || --this.#actions > 0) return;
     this.#reading = undefined;
-    this.#set({ status: 'idle', error });
+    this.#set({ status: 'idle' });
   }
 
   /** Reads a run to its end. @param onAccepted called once, when the server has answered, before the first event */
@@ -162,14 +213,15 @@ export class AgentChat {
     onAccepted?: (invocationId: string | undefined) => void,
   ): Promise<void> {
     const onConnection: RunOptions['onConnection'] = (state) => {
-      if (signal.aborted || state === 'closed') return;
       if (state === 'open' && !isOpened) onAccepted?.(run.invocationId);
+      if (signal.aborted || state === 'closed') return;
       this.#set({ status: state === 'connecting' && isOpened ? 'reconnecting' : 'running' });
       isOpened ||= state === 'open';
     };
     let isOpened = false;
-    const run = start({ signal, onConnection });
-    this.#run = run;
+    // A message is sent also if the chat was closed meanwhile.
+    const run = start({ ...(!signal.aborted && { signal }), onConnection });
+    if (!signal.aborted) this.#runs.add(run);
     try {
       for await (const event of run) {
         if (signal.aborted) return;
@@ -177,15 +229,13 @@ export class AgentChat {
         this.#add(event);
       }
     } finally {
-      if (!signal.aborted) {
-        this.#run = undefined;
-        this.#set({ conversation: endRun(this.#snapshot.conversation) });
-      }
+      this.#runs.delete(run);
+      if (!signal.aborted && this.#runs.size === 0) this.#set({ conversation: endRun(this.#snapshot.conversation) });
     }
   }
 
-  /** Adds an event. @param before the conversation to add it to; default: the one that is shown */
-  #add(event: Event, { conversation, events }: ChatSnapshot = this.#snapshot): void {
+  #add(event: Event): void {
+    const { conversation, events } = this.#snapshot;
     const next = reduceEvents(conversation, [event]);
     if (next !== conversation) this.#set({ conversation: next, events: event.partial ? events : [...events, event] });
   }
@@ -195,3 +245,5 @@ export class AgentChat {
     for (const listener of this.#listeners) listener();
   }
 }
+
+const ignore = (): void => undefined;

@@ -1,0 +1,2 @@
+export { AgentChat } from './agent-chat.ts';
+export type { AgentChatOptions, ChatSnapshot } from './agent-chat.ts';

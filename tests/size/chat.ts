@@ -1,0 +1,2 @@
+export { EventloomClient } from '@eventloom/client';
+export { AgentChat } from '@eventloom/client/chat';
