@@ -1,7 +1,7 @@
 import { BasePlugin, type CallbackContext, type Content, ModelError } from '@eventloom/core';
 import { expect, test } from 'vitest';
 import { callF, toolOf } from './fixtures/called-tool.ts';
-import { scenario, textOf } from './fixtures/scenario.ts';
+import { responsesOf, scenario, textOf } from './fixtures/scenario.ts';
 
 // Agents.
 
@@ -101,13 +101,13 @@ test.each(['beforeModelCallback', 'afterModelCallback', 'beforeAgentCallback', '
   },
 );
 
-test('endInvocation in a callback makes its event the last one', async () => {
+test('endInvocation in a callback makes its event the last one of the agent; its calls get a response', async () => {
   const end = ({ context }: { context: CallbackContext }) => void (context.invocationContext.endInvocation = true);
   const after = await scenario({
     model: [callF],
     agent: { tools: [toolOf(() => expect.unreachable())], afterModelCallback: end },
   });
-  expect(await after.run()).toHaveLength(1);
+  expect(responsesOf(await after.run())).toEqual([{ error: 'interrupted', message: expect.any(String) }]);
 
   const agent = await scenario({ agent: { beforeAgentCallback: (context) => end({ context }) } });
   expect(await agent.run()).toEqual([]);

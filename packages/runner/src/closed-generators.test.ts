@@ -4,7 +4,7 @@ import { Gate, ScriptedModel } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { Runner } from './runner.ts';
-import { KEY } from './fixtures/scenario.ts';
+import { KEY, responseOf } from './fixtures/scenario.ts';
 import { chunksOf, ONE, streaming } from './fixtures/streaming-run.ts';
 
 /** An agent that stops reading its sub-agent at the first chunk of a tool. */
@@ -67,7 +67,8 @@ test('a generator tool of an abandoned agent is closed and counts as interrupted
   const outer = new Runner({ appName: 'app', agent, sessionService, platform: runner.platform });
   const events = await outer.run({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'hi' }] } });
   expect(closed).toBe(true);
-  expect(events.at(-1)?.content?.parts).toEqual([{ text: 'Enough.' }]);
+  expect(events.at(-2)?.content?.parts).toEqual([{ text: 'Enough.' }]);
+  expect(responseOf(events.at(-1))).toMatchObject({ error: 'interrupted' });
   const { invocationId = '' } = events[0] ?? {};
   expect(await sessionService.listToolCalls({ ...KEY, invocationId })).toMatchObject([{ status: 'started' }]);
 });

@@ -27,8 +27,8 @@ export interface Ended {
   readonly invocationId: string;
   /** The branch of the agent. Default: the whole run ended. */
   readonly branch?: string | undefined;
-  /** True if the run is cancelled. Default false. */
-  readonly takesNoAnswers?: boolean;
+  /** The kind of its end. */
+  readonly how: 'completed' | 'failed' | 'cancelled';
   /** Returns the parameters of an event by this author. */
   readonly params: (author: string) => EventParams;
 }
@@ -65,17 +65,14 @@ interface LeftCalls {
  * | waits, in an agent that a tool or a graph ran | cancelled   | cancelled               | cancelled     |
  * | waits, elsewhere                              |             | a later message answers | cancelled     |
  */
-export function leftCalls({
-  loaded,
-  invocationId,
-  branch = '',
-  takesNoAnswers = false,
-}: Omit<Ended, 'params'>): LeftCalls {
+export function leftCalls({ loaded, invocationId, branch = '', how }: Omit<Ended, 'params'>): LeftCalls {
   const calls = Calls.of(loaded.session, loaded.derived);
   const isWithin = ({ event }: SessionCall): boolean =>
     branch === '' || `${event.branch ?? ''}.`.startsWith(`${branch}.`);
   const waiting = calls.waitingIn(invocationId).filter(isWithin);
-  const cancelled = new Set(takesNoAnswers ? waiting : waiting.filter(({ event }) => enclosureOf(event.branch) !== ''));
+  const cancelled = new Set(
+    how === 'cancelled' ? waiting : waiting.filter(({ event }) => enclosureOf(event.branch) !== ''),
+  );
   const running = [...calls.open(invocationId), ...calls.unsettled(invocationId)].filter(isWithin);
   return { all: new Set([...running, ...cancelled]), cancelled };
 }
@@ -91,7 +88,7 @@ async function leftResponses(ended: Ended, refused?: SizeLimitError): Promise<Ev
   for (const run of runs) for (const entry of await lock.listToolCalls(run)) entries.set(entry.callId, entry);
   const events: Event[] = [];
   for (const [asking, made] of Map.groupBy(all, ({ event }) => event)) {
-    const answer = answerCalls(made, entries, cancelled, refused);
+    const answer = answerCalls(made, entries, cancelled, ended.how, refused);
     if (!answer) continue;
     events.push(createEvent({ ...params(asking.author), ...answer, ...responseParams(asking, invocationId) }));
   }
@@ -107,6 +104,7 @@ function answerCalls(
   calls: readonly SessionCall[],
   ledger: ReadonlyMap<string, ToolLedgerEntry>,
   cancelled: ReadonlySet<SessionCall>,
+  how: Ended['how'],
   refused: SizeLimitError | undefined,
 ): Pick<EventParams, 'content' | 'actions' | 'tags'> | undefined {
   const parts: Part[] = [];
@@ -116,6 +114,8 @@ function answerCalls(
     const entry = isCancelled ? undefined : entryOf(call, ledger);
     const isFinished = entry?.status === 'finished';
     if (isFinished && !entry.response) continue;
+    // A call that no tool of the runtime ran: somebody else responds later.
+    if (how === 'completed' && !isCancelled && !entry && call.isLongRunning) continue;
     const kept = refused ? undefined : entry;
     const result = refused && isFinished ? notStored(refused) : (entry?.response ?? interrupted(entry));
     parts.push({

@@ -9,10 +9,23 @@ import {
 import { ParallelAgent } from '@eventloom/multi-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { Gate } from '@eventloom/testing';
-import { FunctionTool } from '@eventloom/tools';
+import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
+import { findLooseEnds } from './find-loose-ends.ts';
 import { caller } from './fixtures/agent-tool-run.ts';
-import { IDS, KEY, runToError, scenario, type ScenarioOptions, scripted } from './fixtures/scenario.ts';
+import { CustomAgent, textEvent } from './fixtures/custom-agent.ts';
+import {
+  call,
+  IDS,
+  KEY,
+  responsesOf,
+  runToError,
+  scenario,
+  type ScenarioOptions,
+  scripted,
+  textOf,
+} from './fixtures/scenario.ts';
+import { passTimeUntil } from './fixtures/storage-outage.ts';
 
 /** Summarizes a stored event: its text, calls and responses, or its code or kind. */
 function summaryOf({ content, errorCode, object }: Event): string {
@@ -249,4 +262,44 @@ test('an open run is not changed by a resume, an answer or a close that names an
   expect(await runner.closeRun({ ...IDS, invocationId: 'e-unknown', reason: 'no such run' })).toBeUndefined();
   expect(await open()).toEqual(before);
   expect(await sessionService.findRun({ ...KEY, id: 'e-unknown' })).toBeUndefined();
+});
+
+test.each([true, false])(
+  'a run that an agent ends has a response to the call of an agent beside it (resumable: %j)',
+  async (resumable) => {
+    const book = new FunctionTool({ name: 'book', description: '', execute: () => new Gate().pass() });
+    const stop = new FunctionTool({
+      name: 'stop',
+      description: '',
+      execute: (_, { invocationContext }) => {
+        invocationContext.endInvocation = true;
+      },
+    });
+    const booker = scripted('booker', [{ calls: [call('book', {}, 'b1')] }], { tools: [book] });
+    const stopper = scripted('stopper', [{ calls: [call('stop', {}, 's1')] }], { tools: [stop] });
+    const agent = new ParallelAgent({ name: 'both', subAgents: [booker, stopper] });
+    const { run, platform, stored, sessionService } = await scenario({ agent, resumable });
+    await passTimeUntil(platform, run());
+    expect(responsesOf(await stored())).toEqual([
+      { result: null },
+      { error: 'interrupted', message: expect.any(String) },
+    ]);
+    expect(await findLooseEnds(sessionService, KEY)).toEqual([]);
+  },
+);
+
+test('a run that an agent ends beside a question has its end, and a later message can answer', async () => {
+  const wait = new LongRunningFunctionTool({ name: 'wait', description: '', execute: () => undefined });
+  const asks = scripted('asks', [{ calls: [call('wait', {}, 'w1')] }, 'thanks'], { tools: [wait] });
+  const ends = new CustomAgent('ends', async function* (context) {
+    while (!(await stored()).some(({ longRunningToolIds }) => longRunningToolIds)) yield textEvent(context, 'not yet');
+    context.endInvocation = true;
+  });
+  const agent = new ParallelAgent({ name: 'both', subAgents: [asks, ends] });
+  const { run, restart, stored, sessionService } = await scenario({ agent, resumable: true });
+  await run();
+  expect((await stored()).at(-1)?.object).toBe('runner.end');
+  expect(await findLooseEnds(sessionService, KEY)).toEqual([]);
+  const events = await restart({ agent: asks }).run({ functionResponse: { id: 'w1', response: { done: true } } });
+  expect(events.map(textOf)).toContain('thanks');
 });

@@ -17,6 +17,7 @@ import {
   StorageError,
 } from '@eventloom/core';
 import {
+  Calls,
   createErrorEvent,
   enclosureOf,
   errorCodeOf,
@@ -28,7 +29,7 @@ import {
   reportUnlessStopped,
 } from '@eventloom/core/internal';
 import { stampEvent } from './event-committer.ts';
-import { storeLeftResponses } from './left-calls.ts';
+import { type Ended, storeLeftResponses } from './left-calls.ts';
 import type { RunInvocation } from './run-invocation.ts';
 import type { Runner } from './runner.ts';
 
@@ -103,7 +104,8 @@ export async function storeFailure(run: RunInvocation, reason: RunFailure): Prom
   if (context.isResumable && leavesRunOpen(failure)) return NOT_ENDED;
   const events: Event[] = [];
   try {
-    events.push(...(await storeMissingResponses(run, RunAbortedError.isInstance(failure) && failure.cancelsCalls)));
+    const isCancelled = RunAbortedError.isInstance(failure) && failure.cancelsCalls;
+    events.push(...(await storeMissingResponses(run, isCancelled ? 'cancelled' : 'failed')));
     const replies = interruptedReplies(context);
     const isAnswered = replies.length === 0 && isComplete(run, reason);
     if (!isAnswered && !context.isReported(thrown)) {
@@ -130,19 +132,24 @@ export function outcomeOf(failure: EventloomError): RunOutcome {
   return errorOutcome(nameFault(code) === undefined ? code : failure.code);
 }
 
+/** True if calls of the run, or of agents that it called as tools, may lack a response. */
+export function mayLeaveCalls({ locked: { loaded, invocationId }, committer }: RunInvocation): boolean {
+  return committer.hasSubInvocations || Calls.of(loaded.session, loaded.derived).hasUnanswered(invocationId);
+}
+
 /**
  * Stores responses to the calls that the run leaves, before its end: see `leftCalls`. Agents that were called as tools store nothing more.
  * Returns the events that readers of the run get.
  */
 export async function storeMissingResponses(
   { locked, context, committer }: RunInvocation,
-  takesNoAnswers = false,
+  how: Ended['how'],
 ): Promise<Event[]> {
   await committer.closeWithin();
   const { lock, loaded, invocationId, config } = locked;
   const params = (author: string): EventParams => ({ ...context.createEvent({ author }), executionId: invocationId });
   const events: Event[] = [];
-  await storeLeftResponses({ lock, loaded, invocationId, takesNoAnswers, params }, async (responses) => {
+  await storeLeftResponses({ lock, loaded, invocationId, how, params }, async (responses) => {
     for (const response of responses) events.push(await committer.append(stampEvent(response, config)));
   });
   return events.filter(isYielded);

@@ -16,6 +16,7 @@ import { RunInvocation } from './run-invocation.ts';
 import {
   completionEvent,
   leavesRunOpen,
+  mayLeaveCalls,
   notifyPlugins,
   storeFailure,
   storeMissingResponses,
@@ -111,9 +112,9 @@ export async function* run(
           else if (isStreaming) yield control.passChunks(driver, committer, event);
         }
       }
-      // Agents that were called as tools may have left calls: they failed, or stopped because a client hung up or a model cancelled a call.
-      if (start.kind === 'live' || ((committer.hasSubInvocations || locked.resumed) && !context.isPaused))
-        for (const event of await storeMissingResponses(running)) yield control.advanceIn(session, event);
+      // An agent was ended from within, or it was called as a tool and failed or was stopped.
+      if (!outcome && (start.kind === 'live' || (!context.isPaused && mayLeaveCalls(running))))
+        for (const event of await storeMissingResponses(running, 'completed')) yield control.advanceIn(session, event);
       outcome ??= await storeEnd(runner, running, control);
     } catch (thrown) {
       if (!control.hasBegun) throw thrown;

@@ -116,7 +116,14 @@ class SubInvocationCommitter extends EventCommitter {
     if (this.#outer.isAborted || !parent) return [];
     await this.#outer.closeWithin(this.#context);
     const params = (author: string): EventParams => this.#context.createEvent({ author });
-    const ended = { lock: this.#lock, loaded: this.#outer.invocation, invocationId, branch, params };
+    const ended = {
+      lock: this.#lock,
+      loaded: this.#outer.invocation,
+      invocationId,
+      branch,
+      how: 'failed',
+      params,
+    } as const;
     const { all } = leftCalls(ended);
     const stored: Event[] = [];
     if (all.size === 0) return stored;

@@ -279,6 +279,13 @@ export class Calls {
     return unsettled.sort((one, other) => one.eventIndex - other.eventIndex || placeOf(one) - placeOf(other));
   }
 
+  /** True if a run may have calls without their response. */
+  hasUnanswered(invocationId: string): boolean {
+    for (const { event } of this.#unanswered) if (event.invocationId === invocationId) return true;
+    for (const { requests } of this.#asked) if (!requests.every(isSettled)) return true;
+    return false;
+  }
+
   /** Calls for which `lacksResponse` is true, oldest first. */
   get waiting(): SessionCall[] {
     return [...this.#unanswered].filter((call) => this.lacksResponse(call));

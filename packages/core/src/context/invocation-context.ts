@@ -361,8 +361,8 @@ export class InvocationContext {
   }
 
   /**
-   * True if the run ends after the current event. Assigning `true` ends it so, without an error: no further agent, model or tool runs. In an
-   * agent that is called as a tool it ends only that call.
+   * True if the run ends after the current event. Assigning `true` ends it so, without an error: no further agent, model or tool runs, and calls
+   * without a response get one that says so. In an agent that is called as a tool it ends only that call.
    * @throws ConfigurationError when a value that is not a boolean is assigned
    */
   get endInvocation(): boolean {
@@ -384,9 +384,12 @@ export class InvocationContext {
     return this.resumedFrom?.agentState;
   }
 
-  /** True if the agent, or an agent that it ran, waits for an answer that comes in a later message. Such an agent is not done. */
+  /**
+   * True if the agent, or an agent that it ran, waits for an answer that comes in a later message. Such an agent is not done. False once the
+   * invocation was ended: then nobody waits.
+   */
   get isPaused(): boolean {
-    return this.#isPaused;
+    return this.#isPaused && !this.progress.ended;
   }
 
   /**
