@@ -17,6 +17,7 @@ import type { AbortGuard } from '@eventloom/core/internal';
 import { pause } from '@eventloom/graph/internal';
 import type { SchemaLike } from '@eventloom/tools';
 import { AdkNodeTimeoutError, DynamicNodeFailError, NodeInterruptedError, NodeReportedError } from '../errors.ts';
+import { getLogger } from '../logger.ts';
 import type { BaseNode } from './base-node.ts';
 import { createSubBranch } from './branch-path.ts';
 import { buildNode } from './build-node.ts';
@@ -108,13 +109,11 @@ export class WorkflowRun implements NodeRuns {
     return this.context.createEvent(said satisfies EventParams);
   }
 
-  /** Runs a node of `context.runNode`. @throws NodeInterruptedError if the node waits for a person */
-  async run(
-    outer: AdkNodeContext,
-    nodeLike: RunnableNode,
-    input: unknown,
-    options: AdkRunNodeOptions,
-  ): Promise<NodeResult> {
+  /**
+   * Runs a node of `context.runNode`. Rejects with NodeInterruptedError if the node waits for a person.
+   * @throws ConfigurationError for a value that cannot run, and for an invalid `runId`
+   */
+  run(outer: AdkNodeContext, nodeLike: RunnableNode, input: unknown, options: AdkRunNodeOptions): Promise<NodeResult> {
     const node = buildNode(nodeLike);
     const name = options.nodeName ?? node.name;
     let runs = this.#dynamic.get(outer);
@@ -122,8 +121,21 @@ export class WorkflowRun implements NodeRuns {
       this.#dynamic.set(outer, (runs = new DynamicRuns(outer.attemptCount)));
     const runId = runs.identify(name, options.runId);
     const nodePath = `${outer.nodePath}.${name}@${runId}`;
-    const running = runs.started.get(nodePath) ?? this.#runDynamic(outer, node, input, { ...options, runId, nodePath });
-    runs.started.set(nodePath, running);
+    const running =
+      runs.started.get(nodePath) ??
+      runs.start(nodePath, this.#runDynamic(outer, node, input, { ...options, runId, nodePath }));
+    const result = this.#toResult(outer, running, options);
+    // The end of an attempt stops the runs that it left behind. Nobody handles their rejections, which would end the process.
+    result.catch(() => undefined);
+    return result;
+  }
+
+  /** Applies the result of a run to the node that made it. @throws NodeInterruptedError if the run waits for a person */
+  async #toResult(
+    outer: AdkNodeContext,
+    running: Promise<NodeResult>,
+    options: AdkRunNodeOptions,
+  ): Promise<NodeResult> {
     const result = await running;
     if (options.useAsOutput) {
       outer.output = result.output;
@@ -132,7 +144,7 @@ export class WorkflowRun implements NodeRuns {
     }
     if (result.interruptIds.length === 0) return result;
     for (const id of result.interruptIds) if (!outer.interruptIds.includes(id)) outer.interruptIds.push(id);
-    throw new NodeInterruptedError(`node "${name}" waits for an answer`);
+    throw new NodeInterruptedError(`node "${outer.nodePath}" runs a node that waits for an answer`);
   }
 
   async #runDynamic(outer: AdkNodeContext, node: BaseNode, input: unknown, place: RunPlace): Promise<NodeResult> {
@@ -278,6 +290,7 @@ export class WorkflowRun implements NodeRuns {
             );
       try {
         await this.#attempt(node, context, name, input);
+        this.#warnOfStoppedRuns(context, name);
         return;
       } catch (thrown) {
         if (NodeInterruptedError.isInstance(thrown)) return;
@@ -296,6 +309,16 @@ export class WorkflowRun implements NodeRuns {
         place.guard.drop(guard);
       }
     }
+  }
+
+  /** Logs the runs of `runNode` that a node which is done leaves unfinished, and which are therefore stopped. */
+  #warnOfStoppedRuns(context: AdkNodeContext, name: string): void {
+    const runs = this.#dynamic.get(context);
+    if (!runs || runs.attempt !== context.attemptCount || context.interruptIds.length > 0) return;
+    for (const path of runs.unfinished)
+      getLogger().warn(
+        `node "${name}" is done before its run of ${path}, which is stopped; write await context.runNode(…)`,
+      );
   }
 
   async #attempt(node: BaseNode, context: AdkNodeContext, name: string, input: unknown): Promise<void> {
@@ -447,26 +470,38 @@ function knownResult(prior: NodeRecord, node: BaseNode, outerBranch: string | un
 /** The runs that one attempt of a node made with `runNode`. */
 class DynamicRuns {
   readonly attempt: number;
+  /** The runs by their paths. */
   readonly started = new Map<string, Promise<NodeResult>>();
+  /** Paths of the runs that have not settled. */
+  readonly unfinished = new Set<string>();
   readonly #counts = new Map<string, number>();
+  /** The given ids that could be numbers of runs, by the name of the node. */
+  readonly #givenNumbers = new Map<string, string>();
 
   constructor(attempt: number) {
     this.attempt = attempt;
   }
 
-  /** Returns the id of a run. @throws ConfigurationError for an empty id, and for a number if runs of the node are numbered */
+  /** Adds a run, and returns it. */
+  start(path: string, run: Promise<NodeResult>): Promise<NodeResult> {
+    this.unfinished.add(path);
+    const running = run.finally(() => this.unfinished.delete(path));
+    this.started.set(path, running);
+    return running;
+  }
+
+  /** Returns the id of a run. @throws ConfigurationError for an empty id, and if a number is given for some runs of a node and not for others */
   identify(name: string, runId: string | undefined): string {
     const count = this.#counts.get(name) ?? 0;
-    if (runId === undefined) {
-      this.#counts.set(name, count + 1);
-      return String(count + 1);
-    }
-    if (runId.trim() === '')
+    if (runId?.trim() === '')
       throw new ConfigurationError(`runNode "${name}": runId is empty; leave it out to number the runs`);
-    if (count > 0 && /^\d+$/.test(runId))
+    if (runId !== undefined && /^\d+$/.test(runId)) this.#givenNumbers.set(name, runId);
+    const number = this.#givenNumbers.get(name);
+    if (number !== undefined && (runId === undefined || count > 0))
       throw new ConfigurationError(
-        `runNode "${name}": runId "${runId}" could be the number of another run; write one that is not a number`,
+        `runNode "${name}": runId "${number}" could be the number of another run; write one that is not a number`,
       );
-    return runId;
+    if (runId === undefined) this.#counts.set(name, count + 1);
+    return runId ?? String(count + 1);
   }
 }

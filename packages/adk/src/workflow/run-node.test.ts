@@ -1,0 +1,144 @@
+import { type Event, getFunctionCalls } from '@eventloom/core';
+import { describe, expect, test } from 'vitest';
+import {
+  type EdgeItem,
+  getLogger,
+  InMemoryRunner,
+  node,
+  type NodeContext,
+  RequestInput,
+  setLogger,
+  Workflow,
+} from '../index.ts';
+
+/** A conversation with a workflow that has these edges. */
+async function talk(...edges: EdgeItem[]) {
+  const runner = new InMemoryRunner({ agent: new Workflow({ name: 'w', edges }), appName: 'app' });
+  const { id: sessionId } = await runner.sessionService.createSession({ appName: 'app', userId: 'u' });
+  return (text: string): Promise<Event[]> =>
+    runner.run({ userId: 'u', sessionId, newMessage: { role: 'user', parts: [{ text }] } });
+}
+
+const outputs = (events: readonly Event[]): unknown[] => events.flatMap(({ output }) => output ?? []);
+
+// An unhandled rejection in one of these tests fails the whole run of the tests.
+describe('a run of runNode that its node did not await', () => {
+  const ask = node(() => new RequestInput({ message: 'Which city?' }), { name: 'ask' });
+  const bad = node(
+    () => {
+      throw new Error('bad');
+    },
+    { name: 'bad' },
+  );
+
+  test('stops when the node asks a person, and runs again after the answer', async () => {
+    let runs = 0;
+    const slow = node(
+      async ({ abortSignal }: NodeContext) => {
+        if (++runs > 1) return 'slow';
+        await new Promise((resolve) => abortSignal.addEventListener('abort', resolve));
+        return 'too late';
+      },
+      { name: 'slow' },
+    );
+    const both = node(
+      async (context: NodeContext) => {
+        const background = context.runNode(slow);
+        const { output } = await context.runNode(ask);
+        return `${String(output)} ${String((await background).output)}`;
+      },
+      { name: 'both', rerunOnResume: true },
+    );
+    const send = await talk(['START', both]);
+    expect((await send('go')).flatMap(getFunctionCalls)).toHaveLength(1);
+    expect(outputs(await send('Oslo'))).toEqual(['slow', 'Oslo slow']);
+    expect(runs).toBe(2);
+  });
+
+  test('stops when the node fails', async () => {
+    let isStopped = false;
+    const slow = node(
+      async ({ abortSignal }: NodeContext) => {
+        await new Promise((resolve) => abortSignal.addEventListener('abort', resolve));
+        isStopped = true;
+      },
+      { name: 'slow' },
+    );
+    const fails = node(
+      async (context: NodeContext) => {
+        void context.runNode(slow);
+        await context.runNode(bad);
+      },
+      { name: 'fails' },
+    );
+    await expect((await talk(['START', fails]))('go')).rejects.toThrow('Dynamic node bad failed');
+    expect(isStopped).toBe(true);
+  });
+
+  test('stops when the node is done, and a warning names it', async () => {
+    let isStopped = false;
+    const late = node(
+      async ({ abortSignal }: NodeContext) => {
+        await new Promise((resolve) => abortSignal.addEventListener('abort', resolve));
+        isStopped = true;
+        return 'too late';
+      },
+      { name: 'late' },
+    );
+    const begin = node(
+      (context: NodeContext) => {
+        void context.runNode(late);
+        return 'begun';
+      },
+      { name: 'begin' },
+    );
+    const warnings: unknown[] = [];
+    const logger = getLogger();
+    const silent = (): void => undefined;
+    setLogger({
+      setLogLevel: silent,
+      log: silent,
+      debug: silent,
+      info: silent,
+      warn: (text) => warnings.push(text),
+      error: silent,
+    });
+    try {
+      expect(outputs(await (await talk(['START', begin]))('go'))).toEqual(['begun']);
+    } finally {
+      setLogger(logger);
+    }
+    expect(isStopped).toBe(true);
+    expect(warnings).toEqual([
+      'node "begin" is done before its run of w.begin.late@1, which is stopped; write await context.runNode(…)',
+    ]);
+  });
+
+  test('may fail while nobody awaits it', async () => {
+    const careless = node(
+      (context: NodeContext) => {
+        void context.runNode(bad);
+        return 'done';
+      },
+      { name: 'careless' },
+    );
+    expect(outputs(await (await talk(['START', careless]))('go'))).toEqual(['done']);
+  });
+});
+
+test.each<[string, readonly (string | undefined)[]]>([
+  ['before a run without a runId', ['1', undefined]],
+  ['after a run without a runId', [undefined, '2']],
+])('a runId that is a number is refused %s of the same node', async (_title, runIds) => {
+  const leaf = node((_context: NodeContext, text: string) => text, { name: 'leaf' });
+  const both = node(
+    async (context: NodeContext, text: string) => {
+      for (const runId of runIds) await context.runNode(leaf, text, { runId });
+    },
+    { name: 'both' },
+  );
+  const send = await talk(['START', both]);
+  await expect(send('go')).rejects.toThrow(
+    /^runNode "leaf": runId "\d" could be the number of another run; write one that/,
+  );
+});
