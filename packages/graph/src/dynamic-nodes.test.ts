@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { node } from './index.ts';
 import { setUp } from './fixtures/dynamic-run.ts';
 import { outputOf, runsIn } from './fixtures/read-output.ts';
@@ -99,4 +99,44 @@ test('inputs that differ only in key order count as equal', async () => {
   });
   expect(outputOf(await answer(await run(), 'yes'))).toBe('yes');
   expect(ran).toEqual(['a,b']);
+});
+
+// An unhandled rejection in one of these tests fails the whole run of the tests.
+describe('a run or a question that its node does not await', () => {
+  const bad = node('bad', () => {
+    throw new Error('bad');
+  });
+  const ask = node('ask', (_input, context) => context.requestInput());
+
+  test('may fail', async () => {
+    const { run } = await setUp(async (context) => {
+      void context.runNode(bad, 1);
+      return Promise.resolve('done');
+    });
+    expect(outputOf(await run())).toBe('done');
+  });
+
+  test('may fail while another run asks a person', async () => {
+    const { run } = await setUp(async (context) => {
+      const background = context.runNode(bad, 1);
+      return [await context.runNode(ask, 1), await background];
+    });
+    expect((await run()).flatMap(({ longRunningToolIds }) => longRunningToolIds ?? [])).toHaveLength(1);
+  });
+
+  test('may ask a person, and the node waits for the answer', async () => {
+    const { run, answer } = await setUp(async (context) => {
+      void context.runNode(ask, 1);
+      return Promise.resolve('done');
+    });
+    expect(outputOf(await answer(await run(), 'yes'))).toBe('done');
+  });
+
+  test('may be a question of the node itself, which waits for the answer', async () => {
+    const { run, answer } = await setUp(async (context) => {
+      void context.requestInput();
+      return Promise.resolve('done');
+    });
+    expect(outputOf(await answer(await run(), 'yes'))).toBe('done');
+  });
 });

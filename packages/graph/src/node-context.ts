@@ -151,7 +151,11 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
     params: InputRequestParams & { readonly responseSchema: S },
   ): Promise<InferSchema<S>>;
   requestInput(params?: InputRequestParams): Promise<unknown>;
-  async requestInput(params: InputRequestParams = {}): Promise<unknown> {
+  requestInput(params: InputRequestParams = {}): Promise<unknown> {
+    return handled(this.#requestInput(params));
+  }
+
+  async #requestInput(params: InputRequestParams): Promise<unknown> {
     return this.#answer(await this.#attempt.ask(params), params.responseSchema);
   }
 
@@ -165,7 +169,7 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
 
   /**
    * Runs another node, which need not be part of the graph, and resolves to its output. Several nodes can run concurrently; they stop when this
-   * node times out.
+   * node times out. This node is done when they are, also those that it does not await.
    *
    * The completed run is stored as an event. If this node runs again (because it failed, asked a person or was interrupted), a completed run is not
    * repeated but its stored output returned. A run is identified by its `key`, by default its number among the runs of nodes with this name. Give
@@ -181,15 +185,21 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
     options?: RunNodeOptions,
   ): Promise<Output>;
   runNode(node: BaseAgent | BaseTool, input: unknown, options?: RunNodeOptions): Promise<unknown>;
-  async runNode(
-    node: GraphNode | BaseAgent | BaseTool,
-    input: unknown,
-    options: RunNodeOptions = {},
-  ): Promise<unknown> {
+  runNode(node: GraphNode | BaseAgent | BaseTool, input: unknown, options: RunNodeOptions = {}): Promise<unknown> {
+    return handled(this.#runNode(node, input, options));
+  }
+
+  async #runNode(node: GraphNode | BaseAgent | BaseTool, input: unknown, options: RunNodeOptions): Promise<unknown> {
     checkRunnable(`node "${this.nodeName}"`, node);
     const given = frozen(toJson(`runNode "${node.name}": the input`, input === undefined ? null : input));
     return this.#attempt.runNode(node, given, options.key);
   }
+}
+
+/** Returns the promise itself. A node may end before it awaits the promise, whose rejection would then end the process. */
+function handled<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined);
+  return promise;
 }
 
 /** Copies a value. @throws InvalidEventError for a value that is not JSON */
