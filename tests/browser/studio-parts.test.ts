@@ -180,6 +180,12 @@ describe('a session', () => {
       mimeType: 'image/png',
       buffer: Buffer.from(pixel, 'base64'),
     });
+    await page
+      .locator('.composer input[type=file]')
+      .setInputFiles({ name: 'empty.txt', mimeType: 'text/plain', buffer: Buffer.from('') });
+    await send(page, 'Draw');
+    await page.getByRole('alert').getByText('The file empty.txt is empty.').waitFor();
+    await page.getByRole('button', { name: 'Remove empty.txt' }).click();
     await send(page, 'Draw');
     const log = page.getByRole('log');
     await log.getByRole('img', { name: 'mine.png' }).waitFor();

@@ -1,5 +1,5 @@
 import { LlmAgent } from '@eventloom/llm-agent';
-import { ParallelAgent } from '@eventloom/multi-agent';
+import { AgentTool, ParallelAgent } from '@eventloom/multi-agent';
 import { Gate, modelEvent, ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { KEY, keepPicture, send, useStudio, violations } from './studio-page.ts';
@@ -221,8 +221,10 @@ test('events are found by their whole text, with their time and type, and rewoun
 });
 
 test('a person signs in with a token that only the server can read, and sees their own sessions', async () => {
+  let accepted = 'k-17';
   const { page, sessionService } = await open(['Hello, Bob.'], {
-    authenticate: ({ headers }) => (headers.get('authorization') === 'Bearer k-17' ? { userId: 'bob' } : undefined),
+    authenticate: ({ headers }) =>
+      headers.get('authorization') === `Bearer ${accepted}` ? { userId: 'bob' } : undefined,
   });
   const token = page.getByRole('textbox', { name: /^Token/ });
   await token.fill('k-16');
@@ -238,6 +240,17 @@ test('a person signs in with a token that only the server can read, and sees the
   // The address that was opened names another user.
   expect((await sessionService.listSessions({ appName: 'app', userId: 'bob' })).sessions).toHaveLength(1);
   expect(new URL(page.url()).searchParams.get('user')).toBe('bob');
+  // The token expires.
+  accepted = 'k-18';
+  await send(page, 'Are you there?');
+  await token.waitFor();
+  expect(await page.getByRole('alert').count()).toBe(0);
+  await token.fill('eyJhbGci…abc');
+  await token.press('Enter');
+  await page.getByRole('alert').getByText('It may have been shortened').waitFor();
+  await token.fill('k-18');
+  await token.press('Enter');
+  await page.getByRole('log').getByText('Hello, Bob.').waitFor();
 });
 
 test('the page works where the browser has no functions of secure origins', async () => {
@@ -331,6 +344,36 @@ test('the inspector gets wider by keys and by dragging, and the browser keeps it
   expect(dragged).toBeLessThan(before + 190);
   await page.reload();
   await expect.poll(width).toBe(dragged);
+});
+
+test('an agent that is called as a tool is highlighted while it works, and stays marked', async () => {
+  const gate = new Gate();
+  const checker = new LlmAgent({ name: 'checker', model: new ScriptedModel([{ gate, text: 'Checked.' }]) });
+  const model = new ScriptedModel([{ calls: [{ name: 'checker', args: { request: 'it' } }] }, 'Done.']);
+  const agent = new LlmAgent({ name: 'helper', model, tools: [new AgentTool({ agent: checker })] });
+  const { page, errors } = await open([], { agent });
+  await page.getByRole('tab', { name: 'Agents' }).click();
+  await send(page, 'Check it');
+  await gate.reached;
+  await expect.poll(() => page.locator('.agent[data-active=true] b').allTextContents()).toEqual(['helper', 'checker']);
+  await expect.poll(() => page.locator('.agent[data-seen=true] b').allTextContents()).toEqual(['helper', 'checker']);
+  gate.open();
+  await page.getByRole('log').getByText('Done.').waitFor();
+  await page.locator('.agent[data-active=true]').waitFor({ state: 'detached' });
+  await expect.poll(() => page.locator('.agent[data-seen=true] b').allTextContents()).toEqual(['helper', 'checker']);
+  expect(errors).toEqual([]);
+});
+
+test('a change of the state shows the value before it, also of a key that the session began with', async () => {
+  const { page, errors } = await open([{ calls: [{ name: 'look' }] }, 'Blue.'], {
+    tools: [look],
+    fill: (service) => service.createSession({ ...KEY, state: { seen: 'sea' } }),
+  });
+  await send(page, 'What color?');
+  await page.getByRole('log').getByText('Blue.').waitFor();
+  await page.getByRole('tab', { name: 'State' }).click();
+  await page.locator('.changes .before').getByText('"sea"').waitFor();
+  expect(errors).toEqual([]);
 });
 
 test('all agents that work are highlighted, and after a stop each keeps its text', async () => {

@@ -18,8 +18,11 @@ const REPLY = `The sky is **blue**, because air scatters short waves more.
 | red | 700 nm |
 
 \`\`\`ts
-const sky = 'blue';
+const sky = 'blue'; // ${'and so on '.repeat(30)}
 \`\`\`
+
+- [ ] open
+- [x] closed
 `;
 
 /** Has a conversation with tools, a file and an open approval. */

@@ -50,7 +50,11 @@ export const AgentsTab = memo(function AgentsTab({
   const invocationId = events.findLast(isOfRun)?.invocationId;
   const seen = useMemo(() => {
     const run = events.filter((event) => event.invocationId === invocationId);
-    return new Set(run.map(({ author }) => author));
+    // An agent that is called as a tool is named by its call before it has spoken.
+    const calls = run.flatMap(
+      ({ content }) => content?.parts?.flatMap(({ functionCall }) => functionCall?.name ?? []) ?? [],
+    );
+    return new Set([...run.map(({ author }) => author), ...calls]);
   }, [events, invocationId]);
   // The server derives the path from the events. The page does not get all events of an active run, so the path is also
   // read at intervals.

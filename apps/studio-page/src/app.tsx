@@ -1,7 +1,14 @@
 import { type ReactNode, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
 import type { Event, SessionKey } from '@eventloom/core';
 import { Button, Input, Label, Tab, TabList, TabPanel, Tabs, TextField } from 'react-aria-components';
-import { type Conversation, emptyConversation, type Message, reduceEvents, ServerError } from '@eventloom/client';
+import {
+  type CallPart,
+  type Conversation,
+  emptyConversation,
+  type Message,
+  type MessagePart,
+  reduceEvents,
+} from '@eventloom/client';
 import { useAgent } from '@eventloom/client/react';
 import { AgentsTab } from './agents-tab.tsx';
 import { ArtifactsTab } from './artifacts-tab.tsx';
@@ -23,7 +30,9 @@ import {
   readAgent,
   readCaller,
   readInitialState,
+  setOnRefused,
   setToken,
+  type ShownAgent,
 } from './studio-client.ts';
 import { TimeSlider } from './time-slider.tsx';
 import { TraceTab } from './trace-tab.tsx';
@@ -70,8 +79,12 @@ export function App() {
   const [error, setError] = useState<unknown>();
   const [place, setPlace] = useState<SessionKey>();
   const [hasLogin, setHasLogin] = useState(false);
+  /** True if the server asks for a token. */
+  const [isRefused, setRefused] = useState(false);
   /** Number of tokens that were tried. */
   const [attempt, setAttempt] = useState(0);
+  /** True if the server did not accept the newest token from the beginning. */
+  const [isWrong, setWrong] = useState(false);
 
   const goTo = useCallback((next: SessionKey) => {
     writeAddress(next, 'push');
@@ -87,10 +100,14 @@ export function App() {
     return () => removeEventListener('popstate', goBack);
   }, []);
 
+  useEffect(() => setOnRefused(() => setRefused(true)), []);
+
   useEffect(() => {
     Promise.all([client.listApps(), readCaller()])
       .then(([names, recognized]) => {
         setError(undefined);
+        setRefused(false);
+        setWrong(false);
         setApps(names);
         setHasLogin(recognized !== undefined);
         const { appName = names[0] ?? '', userId: named = 'user', sessionId = newSessionId() } = placeInAddress();
@@ -100,13 +117,16 @@ export function App() {
         writeAddress({ appName, userId, sessionId }, 'replace');
         setPlace({ appName, userId, sessionId });
       })
-      .catch(setError);
+      .catch((thrown: unknown) => {
+        setError(thrown);
+        setWrong(attempt > 0);
+      });
   }, [attempt]);
 
-  if (ServerError.isInstance(error) && error.status === 401)
+  if (isRefused)
     return (
       <TokenForm
-        isWrong={attempt > 0}
+        isWrong={isWrong}
         onToken={(token) => {
           setToken(token);
           setAttempt(attempt + 1);
@@ -159,9 +179,14 @@ function Notice({ title, text, children }: NoticeProps) {
   );
 }
 
+/** A token that a header can have. */
+const SENDABLE = /^[\x21-\x7e]+$/;
+
 /** Asks for a token if the server requires one. */
 function TokenForm({ isWrong, onToken }: { readonly isWrong: boolean; readonly onToken: (token: string) => void }) {
   const [token, setText] = useState('');
+  const [isTried, setTried] = useState(false);
+  const isSendable = SENDABLE.test(token.trim());
   return (
     <main className="notice">
       <h1>Eventloom Studio</h1>
@@ -169,17 +194,25 @@ function TokenForm({ isWrong, onToken }: { readonly isWrong: boolean; readonly o
         className="fields"
         onSubmit={(event) => {
           event.preventDefault();
-          onToken(token.trim());
+          setTried(true);
+          if (isSendable) onToken(token.trim());
         }}
       >
         <TextField className="field" type="password" isRequired value={token} onChange={setText}>
           <Label>Token that the server accepts. It is kept until this tab is closed.</Label>
           <Input autoComplete="off" />
         </TextField>
-        {isWrong && (
+        {isTried && !isSendable ? (
           <p className="error" role="alert">
-            The server does not accept this token.
+            A token has only letters, digits and signs of English keyboards. It may have been shortened when it was
+            copied.
           </p>
+        ) : (
+          isWrong && (
+            <p className="error" role="alert">
+              The server does not accept this token.
+            </p>
+          )
         )}
         <Button className="primary" type="submit">
           Sign in
@@ -262,7 +295,8 @@ function Workbench({ apps, hasLogin, place, goTo, list }: WorkbenchProps) {
     () => (isPast ? events.slice(0, shownPosition) : events),
     [events, isPast, shownPosition],
   );
-  const initialState = useInitialState(place, isPast);
+  const isStored = events.some(({ id }) => !id.startsWith('local-'));
+  const initialState = useInitialState(place, isPast || (tab === 'state' && isStored));
   const before = useMemo(
     () => (isPast ? stateBefore(now.state, events, initialState) : undefined),
     [isPast, now.state, events, initialState],
@@ -283,7 +317,7 @@ function Workbench({ apps, hasLogin, place, goTo, list }: WorkbenchProps) {
     conversation,
     isRunning && !isPast,
     isInsideRun && next.author !== 'user' ? next.author : undefined,
-    root?.name,
+    root,
   );
   const showTab = useCallback((chosen: TabName) => {
     writeTab(chosen);
@@ -402,7 +436,13 @@ function Workbench({ apps, hasLogin, place, goTo, list }: WorkbenchProps) {
           </TabPanel>
           <TabPanel id="state" className="tab-panel">
             <ErrorBoundary value={shownEvents}>
-              <StateTab events={events} count={count} selectedId={selectedId} state={conversation.state} />
+              <StateTab
+                events={events}
+                count={count}
+                selectedId={selectedId}
+                state={conversation.state}
+                initialState={initialState}
+              />
             </ErrorBoundary>
           </TabPanel>
           <TabPanel id="artifacts" className="tab-panel">
@@ -449,7 +489,8 @@ function Workbench({ apps, hasLogin, place, goTo, list }: WorkbenchProps) {
 }
 
 /**
- * Returns the agents that work: those that stream text or wait for a tool, otherwise the one that spoke last.
+ * Returns the agents that work: those that stream text or wait for a tool, and agents that are called as tools, otherwise the one that spoke
+ * last.
  * @param next the agent that works at an earlier moment
  * @param root the agent that works before an agent has spoken
  */
@@ -457,20 +498,35 @@ function useActiveAgents(
   { messages, activeAgent }: Conversation,
   isRunning: boolean,
   next: string | undefined,
-  root: string | undefined,
+  root: ShownAgent | undefined,
 ) {
+  const called = useMemo(() => new Set(root && calledAgentsOf(root)), [root]);
   const run = messages.at(-1)?.invocationId;
   const working = isRunning ? messages.filter((message) => message.invocationId === run && isWorking(message)) : [];
-  const last = next ?? activeAgent ?? (isRunning ? root : undefined);
+  const last = next ?? activeAgent ?? (isRunning ? root?.name : undefined);
+  const calls = working.flatMap(({ parts }) => parts.flatMap((part) => (isRunningCall(part) ? part.name : [])));
   const names =
-    working.length > 0 ? Array.from(new Set(working.map(({ author }) => author))) : last === undefined ? [] : [last];
+    working.length > 0
+      ? Array.from(new Set([...working.map(({ author }) => author), ...calls.filter((name) => called.has(name))]))
+      : last === undefined
+        ? []
+        : [last];
   // The same list while the same agents work, because each chunk makes a new conversation.
   const key = names.join('\n');
   return useMemo(() => (key === '' ? [] : key.split('\n')), [key]);
 }
 
 function isWorking({ status, parts }: Message): boolean {
-  return status === 'streaming' || parts.some((part) => part.type === 'call' && part.status === 'running');
+  return status === 'streaming' || parts.some(isRunningCall);
+}
+
+function isRunningCall(part: MessagePart): part is CallPart {
+  return part.type === 'call' && part.status === 'running';
+}
+
+/** Returns the names of the agents that an agent and those below it call as tools. */
+function calledAgentsOf({ subAgents, calledAgents }: ShownAgent): string[] {
+  return [...calledAgents.map(({ name }) => name), ...[...subAgents, ...calledAgents].flatMap(calledAgentsOf)];
 }
 
 /** Reads the state with which a session began when it is needed. Returns undefined until then, and if it cannot be read. */

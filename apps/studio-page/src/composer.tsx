@@ -36,6 +36,11 @@ export function Composer({ isDisabled, isRunning, canSpeak, call, onSend, onStop
       setError('The files have more than 10 MB together. Send fewer.');
       return;
     }
+    const empty = files.find(({ size }) => size === 0);
+    if (empty) {
+      setError(`The file ${empty.name} is empty. Remove it.`);
+      return;
+    }
     setError(undefined);
     const attached = await Promise.all(files.map(toPart));
     onSend([...(text.trim() === '' ? [] : [{ text }]), ...attached]);

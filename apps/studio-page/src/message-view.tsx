@@ -271,6 +271,11 @@ const MarkdownBlock = memo(function MarkdownBlock({ text }: { readonly text: str
           ) : (
             <span>{children}</span>
           ),
+        // A wide block is scrolled with the keyboard as well.
+        pre: ({ children }) => <pre tabIndex={0}>{children}</pre>,
+        input: ({ checked }) => (
+          <input type="checkbox" checked={checked === true} disabled aria-label={checked === true ? 'done' : 'to do'} />
+        ),
         img: ({ alt, src }) =>
           typeof src === 'string' && PICTURE.test(src) ? (
             <img className="media" src={src} alt={alt ?? 'picture'} />

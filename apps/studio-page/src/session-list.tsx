@@ -243,7 +243,7 @@ export function SessionList({ apps, hasLogin, place, goTo, list, events, isRunni
         ))}
       </ul>
       {word !== '' && sessions.length === 0 && cursor === undefined && (
-        <p className="empty">No session has “{word}”.</p>
+        <p className="empty">No session has “{word}” in its newest 200 events.</p>
       )}
       {cursor !== undefined && (
         <Button className="quiet" onPress={() => void read(new AbortController().signal, cursor)}>

@@ -2,6 +2,7 @@ import { memo, useMemo, useState } from 'react';
 import type { Event } from '@eventloom/core';
 import { Button } from 'react-aria-components';
 import { FoldedJson } from './json-view.tsx';
+import type { StateValues } from './past-state.ts';
 
 interface StateTabProps {
   /** All events of the session. */
@@ -10,6 +11,8 @@ interface StateTabProps {
   readonly count: number;
   readonly selectedId: string | undefined;
   readonly state: Readonly<Record<string, unknown>>;
+  /** The session's own state at its beginning; undefined while it is not known. */
+  readonly initialState: StateValues | undefined;
 }
 
 const SCOPES = [
@@ -25,8 +28,8 @@ const SHOWN = 100;
  * Shows the state by scope at the shown moment, and the changes that led to it, newest first. It is drawn again when the state changes, not with
  * each chunk of a reply.
  */
-export const StateTab = memo(function StateTab({ events, count, selectedId, state }: StateTabProps) {
-  const changes = useMemo(() => changesOf(events), [events]);
+export const StateTab = memo(function StateTab({ events, count, selectedId, state, initialState }: StateTabProps) {
+  const changes = useMemo(() => changesOf(events, initialState), [events, initialState]);
   const [shown, setShown] = useState(SHOWN);
   // Changes are in the order of their events.
   const end = changes.findLastIndex(({ index }) => index < count) + 1;
@@ -142,8 +145,8 @@ function unknownAt(changes: readonly Change[], end: number): readonly Change[] {
   });
 }
 
-function changesOf(events: readonly Event[]): readonly Change[] {
-  const values = new Map<string, string>();
+function changesOf(events: readonly Event[], initialState: StateValues = {}): readonly Change[] {
+  const values = new Map(Object.entries(initialState).map(([key, value]) => [key, JSON.stringify(value) ?? '']));
   return events.flatMap((event, index) => {
     const { stateDelta, removedState = [] } = event.actions;
     const set = Object.entries(stateDelta).map(([key, value]) => {

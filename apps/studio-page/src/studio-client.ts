@@ -35,7 +35,20 @@ export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
-export const client = new EventloomClient({ baseUrl: serverUrl, headers });
+let onRefused = (): void => undefined;
+
+/** Sets the function that is called when the server accepts no token any more, or asks for one. */
+export function setOnRefused(listener: () => void): void {
+  onRefused = listener;
+}
+
+async function send(url: string, init: RequestInit): Promise<Response> {
+  const response = await fetch(url, init);
+  if (response.status === 401) onRefused();
+  return response;
+}
+
+export const client = new EventloomClient({ baseUrl: serverUrl, headers, fetch: send });
 
 /** The root agent of an app, with the server's options for it. */
 export interface AppAgent extends ShownAgent {
@@ -129,7 +142,7 @@ export interface KeptSpan {
 }
 
 async function readJson<T>(path: string, signal: AbortSignal | null = null): Promise<T> {
-  const response = await fetch(serverUrl + path, { headers: headers(), signal }).catch((cause: unknown) => {
+  const response = await send(serverUrl + path, { headers: headers(), signal }).catch((cause: unknown) => {
     throw signal?.aborted ? cause : new ConnectionLostError('The server does not answer.', { cause });
   });
   if (!response.ok) throw await toError(response);

@@ -204,9 +204,22 @@ describe('a run', () => {
     expect(requests).toHaveLength(2);
   });
 
+  test('fails at once, like a read of a session, if the server answers with a page', async () => {
+    const page = (): Response => new Response('<!doctype html>', { headers: { 'content-type': 'text/html' } });
+    const { session } = startServer([], { network: () => Promise.resolve(page()) });
+    const error = {
+      code: 'SERVER_RESPONSE',
+      message: expect.stringContaining('is baseUrl an Eventloom server?') as string,
+    };
+    await expect(read(session.run('Hi'))).rejects.toMatchObject(error);
+    await expect(session.get()).rejects.toMatchObject(error);
+    await expect(session.listEvents()).rejects.toMatchObject(error);
+  });
+
   test('fails with its own error of the code SLOW_READER, which has a number', async () => {
     const end = `id: 3\ndata: ${JSON.stringify({ error: 'the call ended', code: 'SLOW_READER' })}\n\n`;
-    const { session } = startServer([], { network: () => Promise.resolve(new Response(end)) });
+    const headers = { 'content-type': 'text/event-stream' };
+    const { session } = startServer([], { network: () => Promise.resolve(new Response(end, { headers })) });
     await expect(read(session.run('Hi'))).rejects.toMatchObject({ serverCode: 'SLOW_READER' });
   });
 
@@ -353,6 +366,7 @@ describe('a client', () => {
     [{ url: 'http://localhost' }, 'has no option "url"; did you mean "baseUrl"?'],
     [{ host: 'localhost' }, 'has no option "host"; did you mean "baseUrl"?'],
     [{ serverUrl: 'localhost' }, 'has no option "serverUrl"; did you mean "baseUrl"?'],
+    [{ retry: { attempt: 1 } }, 'EventloomClient: retry: has no option "attempt"; did you mean "attempts"?'],
     [{ timeout: 1 }, 'has no option "timeout"; did you mean "baseUrl", "headers", "fetch", "retry"?'],
     // From JavaScript.
     ['http://localhost', `EventloomClient: expected an object, got "http://localhost"; ${example}`],

@@ -2,7 +2,7 @@ import type { Content, Event } from '@eventloom/core';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { ConnectionLostError, ServerError } from './errors.ts';
 import { messageEvent } from './messages.ts';
-import { errorIn, type HttpConnection, isRecord, parseRecord, toServerError } from './http.ts';
+import { errorIn, type HttpConnection, isRecord, notEventloom, parseRecord, toServerError } from './http.ts';
 
 /** State of a run, as `GET …/runs/{id}` returns it. */
 export interface ClientRunState {
@@ -151,6 +151,8 @@ export class ClientRun implements AsyncIterable<Event> {
             retryAfter = Number(response.headers.get('retry-after')) * 1000 || 0;
             throw await toServerError(response);
           }
+          if (!response.headers.get('content-type')?.startsWith('text/event-stream'))
+            throw new ServerError(notEventloom('stream of events'));
           stop = signal;
           sent.resolve();
           onConnection?.('open');
@@ -215,7 +217,7 @@ const RUN_CONTINUES = /RUN_GOES_ON|NOT_BEGUN|SLOW_READER/;
 function readFrame({ data }: EventSourceMessage): Event | ServerError {
   const event = parseRecord(data);
   if (isEvent(event)) return event;
-  return errorIn(data) ?? new ServerError('the server sent no event; is baseUrl an Eventloom server?');
+  return errorIn(data) ?? new ServerError(notEventloom('event'));
 }
 
 function isEvent(value: unknown): value is Event {

@@ -136,6 +136,8 @@ describe('a tool call', () => {
     const done = reduceEvents(reporting, [response('c1', 'look', { color: 'blue' })]);
     expect(done.messages).toHaveLength(1);
     expect(done.messages[0]?.parts[0]).toMatchObject({ status: 'completed', response: { color: 'blue' } });
+    // The run is followed again.
+    expect(reduceEvents(done, [progress]).messages).toEqual(done.messages);
   });
 
   test('fails with a response that has an error', () => {

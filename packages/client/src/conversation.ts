@@ -353,6 +353,8 @@ function textOf(value: unknown): string | undefined {
 }
 
 function withProgress(call: CallPart, response: Readonly<Record<string, unknown>> | undefined): CallPart {
+  // A run that is followed again sends the chunks of calls that have ended.
+  if (call.status !== 'running' && call.status !== 'waiting') return call;
   const chunk = response && 'output' in response ? response['output'] : response;
   return { ...call, progress: [...call.progress, chunk] };
 }

@@ -1,6 +1,6 @@
 import type { Event, Part, Session, SessionKey } from '@eventloom/core';
 import { ClientRun, type FollowOptions, type RunOptions } from './client-run.ts';
-import { type ClientOptions, HttpConnection, newId, wrongValue } from './http.ts';
+import { type ClientOptions, HttpConnection, newId, readBody, wrongValue } from './http.ts';
 import { type ClientMessage, toContent } from './messages.ts';
 
 /** A user of an app. */
@@ -204,7 +204,7 @@ function queryOf(values: object): string {
 }
 
 async function readPage<T>(response: Response): Promise<Page<T>> {
-  const items = (await response.json()) as T[];
+  const items = (await readBody(response)) as T[];
   const nextCursor = response.headers.get('eventloom-next-cursor');
   return { items, ...(nextCursor !== null && { nextCursor }) };
 }

@@ -63,7 +63,13 @@ export class HttpConnection {
   constructor(options: ClientOptions = {}) {
     const example = "new EventloomClient({ baseUrl: 'http://localhost:8000' })";
     checkOptions('EventloomClient', options, example, ['baseUrl', 'headers', 'fetch', 'retry']);
-    const { baseUrl, headers = {}, fetch, retry } = options;
+    const { baseUrl, headers = {}, fetch, retry = {} } = options;
+    checkOptions('EventloomClient: retry', retry, 'retry: { attempts: 3 }', [
+      'attempts',
+      'firstDelayMs',
+      'maxDelayMs',
+      'idleMs',
+    ]);
     this.baseUrl = serverAddress('EventloomClient', baseUrl);
     this.#headers = headers;
     // The fetch of browsers must be called without a `this`.
@@ -95,7 +101,7 @@ export class HttpConnection {
   /** Sends a request and returns the JSON of the answer; undefined for an answer without content. @throws ServerError */
   async readJson<T>(path: string, init?: JsonRequest): Promise<T> {
     const response = await this.request(path, init);
-    return (response.status === 204 ? undefined : await response.json()) as T;
+    return (response.status === 204 ? undefined : await readBody(response)) as T;
   }
 
   /** Sends JSON and returns the JSON of the answer. @throws ServerError */
@@ -158,6 +164,21 @@ export function checkOptions<T extends object, const Name extends keyof T & stri
 
 export function wrongValue(place: string, wanted: string, value: unknown, example: string): ConfigurationError {
   return new ConfigurationError(`${place}: expected ${wanted}, got ${JSON.stringify(value)}; write ${example}`);
+}
+
+/** Reads the JSON of an answer. @throws ServerError for another text, such as the page of a server of files */
+export async function readBody(response: Response): Promise<unknown> {
+  const text = await response.text();
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new ServerError(notEventloom('JSON'), response);
+  }
+}
+
+/** Returns the message about an answer of a server that is not one of Eventloom. */
+export function notEventloom(wanted: string): string {
+  return `the server sent no ${wanted}; is baseUrl an Eventloom server?`;
 }
 
 /** Reads the error in an answer. */

@@ -4,11 +4,13 @@ import { createServer } from '@eventloom/server';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
+import { metrics } from '@opentelemetry/api';
 import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { scenario, scripted } from '../../runner/src/fixtures/scenario.ts';
 import { recordingSdks } from './fixtures/recording-sdks.ts';
 import { openTelemetry, type OpenTelemetryOptions } from './index.ts';
+import { remoteSpanOf } from './trace-context.ts';
 
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
 const TRACEPARENT = `00-${TRACE_ID}-b7ad6b7169203331-01`;
@@ -39,8 +41,8 @@ class Reader extends MetricReader {
   /** The sums of all metrics, by name and attributes. */
   async sums(): Promise<Record<string, number | undefined>> {
     const { resourceMetrics } = await this.collect();
-    const metrics = resourceMetrics.scopeMetrics.flatMap((scope) => scope.metrics);
-    const found = metrics.flatMap(({ descriptor, dataPoints }) =>
+    const read = resourceMetrics.scopeMetrics.flatMap((scope) => scope.metrics);
+    const found = read.flatMap(({ descriptor, dataPoints }) =>
       dataPoints.map(({ attributes, value }) => {
         const type = attributes['gen_ai.token.type'] ?? attributes['error.type'];
         const name = type === undefined ? descriptor.name : `${descriptor.name} ${JSON.stringify(type)}`;
@@ -173,6 +175,17 @@ describe.each(recordingSdks)('%s', (_, createSdk) => {
     expect(attributes['gen_ai.request.stream']).toBe(true);
   });
 
+  test('metrics are counted if the program registers its SDK after it created the instrumentation', async () => {
+    const reader = new Reader();
+    const { instrumentation } = setUp({ meterProvider: undefined });
+    const { run } = await scenario({ agent: scripted('bot', ['early', 'late']), instrumentation });
+    await run();
+    metrics.setGlobalMeterProvider(new MeterProvider({ readers: [reader] }));
+    onTestFinished(() => metrics.disable());
+    await run();
+    expect(Object.keys(await reader.sums())).toEqual(['gen_ai.client.operation.duration']);
+  });
+
   test('a reply with an error code is a failed call', async () => {
     const { reader, instrumentation, sdk } = setUp();
     const cut: ScriptedStep = { text: 'half', response: { errorCode: 'SAFETY', errorMessage: 'the secret of ann' } };
@@ -224,6 +237,18 @@ describe.each(recordingSdks)('%s', (_, createSdk) => {
     expect(sdk.spans().at(-1)?.spanContext().traceId).not.toBe(TRACE_ID);
     expect(sdk.spans()[5]?.parentSpanContext).toBeUndefined();
   });
+});
+
+test.each([
+  [TRACEPARENT, true],
+  [`${TRACEPARENT}-more`, false],
+  // A later version may have further fields.
+  [`${TRACEPARENT.replace('00', '01')}-more`, true],
+  [TRACEPARENT.replace('00', '01'), true],
+  [`${TRACEPARENT.replace('00', '01')}more`, false],
+  [TRACEPARENT.replace('00', 'ff'), false],
+])('the header %s names a span: %s', (traceparent, isNamed) => {
+  expect(remoteSpanOf({ traceparent })?.traceId).toBe(isNamed ? TRACE_ID : undefined);
 });
 
 test('an unknown option is refused', () => {

@@ -12,7 +12,7 @@ import {
 import { remoteParent } from './trace-context.ts';
 import { ModelMetrics } from './model-metrics.ts';
 import type { ModelPrice } from './span-record.ts';
-import { CURRENT, TracedOperation } from './traced-operation.ts';
+import { CURRENT, TracedOperation, type TraceSettings } from './traced-operation.ts';
 
 /** Options of `openTelemetry`. */
 export interface OpenTelemetryOptions {
@@ -67,15 +67,23 @@ const SCOPE = '@eventloom/otel';
  */
 export function openTelemetry(options: OpenTelemetryOptions = {}): Instrumentation {
   checkOptions('openTelemetry', OPTIONS, options);
-  const { tracerProvider = trace.getTracerProvider(), meterProvider = metrics.getMeterProvider() } = options;
+  const { tracerProvider = trace.getTracerProvider(), meterProvider } = options;
   const { captureContent = false, captureUserId = false, maxContentLength = 32_768 } = options;
   const { prices = {}, currency = 'USD' } = options;
   const tracer = tracerProvider.getTracer(SCOPE);
-  const meter = meterProvider.getMeter(SCOPE);
-  // A program that registers no SDK for metrics does not pay for them.
-  const recorded = meter === createNoopMeter() ? undefined : new ModelMetrics(meter, currency);
-  const contentLength = captureContent ? maxContentLength : undefined;
-  const settings = { contentLength, captureUserId, prices, tracer, metrics: recorded };
+  let recorded: ModelMetrics | undefined;
+  const settings: TraceSettings = {
+    contentLength: captureContent ? maxContentLength : undefined,
+    captureUserId,
+    prices,
+    tracer,
+    // The program may register its SDK after it has created the instrumentation. One that registers none for metrics does not pay for them.
+    get metrics() {
+      const meter = recorded ? undefined : (meterProvider ?? metrics.getMeterProvider()).getMeter(SCOPE);
+      if (meter && meter !== createNoopMeter()) recorded = new ModelMetrics(meter, currency);
+      return recorded;
+    },
+  };
   return {
     start: (operation, parent) => new TracedOperation(operation, contextAround(operation, parent), settings),
   };

@@ -1,7 +1,8 @@
 import type { TraceHeaders } from '@eventloom/core';
 import { type Context, createTraceState, isSpanContextValid, trace } from '@opentelemetry/api';
 
-const TRACEPARENT = /^[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})$/;
+/** A later version may have further fields. */
+const TRACEPARENT = /^(?:00(?=.{53}$)|(?!00|ff)[\da-f]{2})-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(?:-.*)?$/;
 
 /** The span of another service, as the headers of a request name it. */
 export interface RemoteSpan {

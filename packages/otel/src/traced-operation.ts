@@ -30,12 +30,12 @@ export class TracedOperation extends SpanRecord {
   /** The context in which the operation runs. */
   readonly context: Context;
   readonly #span: Span;
-  readonly #metrics: ModelMetrics | undefined;
+  readonly #settings: TraceSettings;
 
   constructor(operation: Operation, around: Context, settings: TraceSettings) {
     super(operation, undefined, settings);
     const kind = operation.kind === 'model' ? SpanKind.CLIENT : SpanKind.INTERNAL;
-    this.#metrics = settings.metrics;
+    this.#settings = settings;
     const attributes: Attributes = {};
     this.describeForSampling((name, value) => void (attributes[name] = value));
     const span = settings.tracer.startSpan(this.name, { kind, attributes }, around);
@@ -57,7 +57,8 @@ export class TracedOperation extends SpanRecord {
   override end(end: OperationEnd): void {
     super.end(end);
     const span = this.#span;
-    if (this.kind === 'model' && this.#metrics) this.#measure(this.#metrics);
+    const metrics = this.kind === 'model' ? this.#settings.metrics : undefined;
+    if (metrics) this.#measure(metrics);
     if (span.isRecording()) this.describeEnd((name, value) => void span.setAttribute(name, value));
     if (this.status === 'error') {
       const { errorMessage } = this;
