@@ -6,7 +6,7 @@ import {
   type JsonObject,
   type JsonValue,
 } from '@eventloom/core';
-import { askedCallId, Calls, inputRequestOf } from '@eventloom/core/internal';
+import { askedCallId, Calls, inputRequestOf, isCancelled } from '@eventloom/core/internal';
 import {
   askingRun,
   START_RUN,
@@ -109,8 +109,10 @@ export class GraphRecord {
     if (this.#questions.size === 0) return;
     const calls = Calls.of(session, invocation.derived);
     const answered = (question: AskedQuestion): AskedQuestion[] => {
-      const responses = calls.named(question.call.id ?? '').at(-1)?.responses;
-      const response = responses?.findLast(({ event }) => event.author === 'user')?.response;
+      const asked = calls.named(question.call.id ?? '').at(-1);
+      // A question that was cancelled with an agent around the graph is asked again.
+      if (asked && isCancelled(asked)) return [];
+      const response = asked?.responses.findLast(({ event }) => event.author === 'user')?.response;
       if (!response) return [question];
       // A tool's request is kept, so that the tool learns that it expired.
       if (response['expired'] === true && askedCallId(question.call) === undefined) return [];

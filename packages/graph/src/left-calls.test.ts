@@ -1,17 +1,31 @@
-import type { BaseSessionService } from '@eventloom/core';
+import {
+  BaseAgent,
+  type BaseSessionService,
+  type Event,
+  getFunctionResponses,
+  type InvocationContext,
+  requestInput,
+} from '@eventloom/core';
 import { Calls } from '@eventloom/core/internal';
 import { AgentTool, ParallelAgent } from '@eventloom/multi-agent';
 import { findLooseEnds, Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, Gate } from '@eventloom/testing';
-import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
+import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { dying } from '../../runner/src/resume/fixtures/dying-service.ts';
 import { CustomAgent, textEvent } from '../../runner/src/fixtures/custom-agent.ts';
+import { planned, playing, wait } from '../../runner/src/fixtures/planned-agent.ts';
 import { call, IDS, KEY, scenario, scripted } from '../../runner/src/fixtures/scenario.ts';
 import { passTimeUntil } from '../../runner/src/fixtures/storage-outage.ts';
 import { HI } from './fixtures/killed-run.ts';
 import { END, START, StateGraph } from './index.ts';
+
+class Asking extends BaseAgent {
+  protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    if ((yield* requestInput(context, { message: '?' })) !== undefined) yield textEvent(context, 'thanks');
+  }
+}
 
 /** Reads a run to its end. Returns false if it fails, for example because its process is killed. */
 async function endsWell(stream: AsyncIterable<unknown>): Promise<boolean> {
@@ -54,7 +68,6 @@ test('calls of an attempt that timed out get responses, whenever the process is 
 });
 
 test('a request of an attempt that failed is cancelled, also of an agent that its agent called', async () => {
-  const wait = new LongRunningFunctionTool({ name: 'wait', description: '', execute: () => undefined });
   const asks = { calls: [call('wait')] };
   const deep = scripted('deep', [asks, asks, 'answered'], { tools: [wait] });
   const callDeep = { calls: [call('deep', { request: 'x' })] };
@@ -82,7 +95,6 @@ test('a request of an attempt that failed is cancelled, also of an agent that it
 });
 
 test('an attempt whose inner agent waits for a person does not time out', async () => {
-  const wait = new LongRunningFunctionTool({ name: 'wait', description: '', execute: () => undefined });
   const asks = scripted('asks', [{ calls: [call('wait', {}, 'c1')] }, 'answered'], { tools: [wait] });
   let attempts = 0;
   const agent = new StateGraph({ name: 'g' })
@@ -107,4 +119,104 @@ test('an attempt whose inner agent waits for a person does not time out', async 
   expect(events.some(({ content }) => content?.parts?.[0]?.text === 'answered')).toBe(true);
   expect(attempts).toBe(2);
   expect(await findLooseEnds(sessionService, KEY)).toEqual([]);
+});
+
+test('a question of an agent is answered in the attempt of the function that asked it', async () => {
+  let ran = 0;
+  let failed = false;
+  const pay = new FunctionTool({ name: 'pay', description: '', requireConfirmation: true, execute: () => ++ran });
+  const asker = () =>
+    planned('asker', [[['pay', 'c1']]], [pay], {
+      beforeModelCallback: () => {
+        if (failed) return undefined;
+        failed = true;
+        throw new TypeError('broken once');
+      },
+    });
+  const { say, answer, asked, responses, expectNoLooseEnds } = await playing(() =>
+    new StateGraph({ name: 'g' })
+      .addNode('n', (_: unknown, context) => context.runNode(asker(), 'go'), {
+        retry: { maxAttempts: 2, initialDelayMs: 0 },
+      })
+      .addEdge(START, 'n')
+      .addEdge('n', END)
+      .compile(),
+  );
+  await say();
+  await answer([(await asked())[0] ?? '', { confirmed: true }]);
+  expect(ran).toBe(1);
+  expect((await responses()).at(-1)).toEqual(['c1', { result: 1 }]);
+  await expectNoLooseEnds();
+});
+
+test('an attempt that times out and waits has stored the responses of what it stopped, and shown what it cancelled', async () => {
+  const slow = new FunctionTool({ name: 'slow', description: '', execute: () => new Gate().pass() });
+  const one = planned('one', [[['wait', 'q1']]], [wait]);
+  const other = planned(
+    'other',
+    [
+      [
+        ['wait', 'q2'],
+        ['slow', 's1'],
+      ],
+    ],
+    [wait, slow],
+  );
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('n', (_: unknown, context) => Promise.all([context.runNode(one, 'go'), context.runNode(other, 'go')]), {
+      timeoutMs: 500,
+    })
+    .addEdge(START, 'n')
+    .addEdge('n', END)
+    .compile();
+  const { run, platform, stored, sessionService } = await scenario({ agent, resumable: true });
+  const shown = (await passTimeUntil(platform, run())).flatMap(getFunctionResponses);
+  const { all, waiting } = new Calls(await stored());
+  expect(waiting.map(({ id }) => id)).toEqual(['q1']);
+  expect(all.filter(({ responses }) => responses.length === 0).map(({ id }) => id)).toEqual(['q1']);
+  expect(shown.filter(({ response }) => response?.['error'] === 'cancelled').map(({ id }) => id)).toEqual(['q2']);
+  expect(await findLooseEnds(sessionService, KEY)).toEqual([]);
+});
+
+test.each([
+  ['an agent', (): BaseAgent => new Asking({ name: 'asks' })],
+  [
+    'a graph',
+    (): BaseAgent =>
+      new StateGraph({ name: 'asks' })
+        .addNode('q', async (_: unknown, context) => (await context.requestInput({ message: '?' })) === 'yes')
+        .addEdge(START, 'q')
+        .addEdge('q', END)
+        .compile(),
+  ],
+])('%s asks again if its question was cancelled with an agent around it that is continued', async (_, asks) => {
+  let fails = true;
+  const { say, answer, stored, expectNoLooseEnds } = await playing(() => {
+    const breaks = new CustomAgent('breaks', async function* (context) {
+      if (!fails) return;
+      fails = false;
+      while (!(await stored()).some(({ content }) => content?.parts?.[0]?.functionCall?.name === 'adk_request_input'))
+        yield textEvent(context, 'not yet');
+      for (let turn = 0; turn < 20; turn++) yield textEvent(context, 'not yet');
+      throw new TypeError('broken once');
+    });
+    const both = new ParallelAgent({ name: 'both', subAgents: [asks(), breaks] });
+    const one = planned('one', [[['wait', 'q1']]], [wait]);
+    return new StateGraph({ name: 'g' })
+      .addNode('n', async (_: unknown, context) => {
+        await Promise.allSettled([context.runNode(one, 'go'), context.runNode(both, 'go')]);
+        return 'done';
+      })
+      .addEdge(START, 'n')
+      .addEdge('n', END)
+      .compile();
+  });
+  await say();
+  await answer(['q1', { result: 1 }]);
+  await expectNoLooseEnds();
+  const open = new Calls(await stored()).waiting.map(({ id }) => id);
+  expect(open).toHaveLength(1);
+  await answer([open[0] ?? '', { result: 'yes' }]);
+  expect((await stored()).at(-1)?.object).toBe('runner.end');
+  await expectNoLooseEnds();
 });

@@ -36,6 +36,8 @@ interface InnerPlace {
   readonly writes: ReadonlySet<string>;
   /** The digest of the input. */
   readonly given: string;
+  /** The numbers of the attempts that the run is within, the outermost first. */
+  readonly attempts: readonly number[];
 }
 
 /** One run of a node: its attempts, and the commit of its outcome. */
@@ -69,6 +71,16 @@ export class NodeRun {
 
   get context(): InvocationContext {
     return this.#graph.context;
+  }
+
+  /**
+   * Returns the call id of the agent in one attempt of the run, which stays the same when the graph is resumed: that of the run for the first one. An attempt of a run
+   * within a later attempt of another run is another one.
+   */
+  agentCallId(attempt: number): string {
+    const outer = this.#inner?.attempts ?? [];
+    if (outer.some((number) => number > 1)) return `${this.id}!${[...outer, attempt].join('.')}`;
+    return attempt === 1 ? this.id : `${this.id}!${attempt}`;
   }
 
   get step(): number {
@@ -223,7 +235,7 @@ export class NodeRun {
     work: GraphNode | BaseAgent | BaseTool,
     input: JsonValue,
     key: string,
-    { context: outer, guard, commitQueue, semaphore }: Attempt,
+    { context: outer, number, guard, commitQueue, semaphore }: Attempt,
   ): Promise<NodeOutcome> {
     const node = isGraphNode(work) ? work : createNode(work.name, work);
     const unsaid = node.writes.find((name) => !this.writes.has(name));
@@ -234,7 +246,8 @@ export class NodeRun {
     const graph = { ...this.#graph, guard };
     const id = innerRunId(this.id, node.name, key);
     const sessionState = { ...outer.session.state };
-    const place = { outer, sessionState, writes: this.writes, given: inputDigest(input) };
+    const attempts = [...(this.#inner?.attempts ?? []), number];
+    const place = { outer, sessionState, writes: this.writes, given: inputDigest(input), attempts };
     const done = this.#graph.record.inner.get(id);
     if (!done)
       return new NodeRun(graph, node, id, new CommitTurn(commitQueue, guard, this.#commitTurn), place).run(

@@ -31,7 +31,7 @@ export async function runAgent(
   guard: AbortGuard,
 ): Promise<NodeOutcome> {
   const context = run.beginAttempt();
-  const callId = attempt === 1 ? run.id : `${run.id}!${attempt}`;
+  const callId = run.agentCallId(attempt);
   const enclosure = enclosedBranch(context.branch, agent.name, callId);
   const answer = new LastAnswer(agent);
   let isWaiting = false;
@@ -47,12 +47,12 @@ export async function runAgent(
   });
   const buffer = new AnswerBuffer((event) => run.post(event));
   try {
-    await readAll(events, guard, async (event) => {
+    for await (const event of events) {
       // Events of inner agents are for the agents that called them, not part of the answer.
       const isOwn = enclosureOf(event.branch) === enclosure;
       if (isOwn) answer.add(event);
       await buffer.pass(event, isOwn && isAnswer(event));
-    });
+    }
   } catch (error) {
     await buffer.release();
     throw error;
@@ -77,22 +77,6 @@ export async function runAgent(
     content: contentOf(said),
     responseId: said?.responseId,
   };
-}
-
-/** Reads the events of an agent. Does not wait for an agent that ignores its abort. */
-async function readAll(
-  events: AsyncGenerator<Event, void, void>,
-  guard: AbortGuard,
-  take: (event: Event) => Promise<void>,
-): Promise<void> {
-  try {
-    for (let next = await guard.until(events.next()); next.done !== true; next = await guard.until(events.next()))
-      await take(next.value);
-  } finally {
-    const closing = events.return();
-    if (guard.signal.aborted) closing.catch(() => undefined);
-    else await closing;
-  }
 }
 
 /** Returns the content of an answer without calls and responses, which belong to the branch of the agent; undefined if nothing is left. */

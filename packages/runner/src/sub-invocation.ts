@@ -57,9 +57,10 @@ export async function* runSubInvocation(
   const driver = new AgentDriver(context.forAgent(request.agent));
   let isWaiting = false;
   try {
-    for (let step = await driver.next(); !step.done; step = await driver.next()) {
+    // An agent that is aborted ends at once, even if it still works.
+    const next = () => context.untilAborted(driver.next());
+    for (let step = await next(); !step.done; step = await next()) {
       const event = step.value;
-      // The caller may have stopped waiting: an aborted run does not wait for a tool.
       context.throwIfAborted();
       const waits = event.partial !== true && !event.nodeEvent && !context.progress.isCommitted(event);
       const committed = waits ? await inTurn(async () => own.commit(event)) : await own.commit(event);
@@ -74,7 +75,7 @@ export async function* runSubInvocation(
     for (const event of await own.end()) yield event;
     throw error;
   } finally {
-    await driver.return();
+    await driver.close();
     if (!isWaiting) await own.end();
   }
 }

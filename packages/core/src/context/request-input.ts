@@ -1,4 +1,4 @@
-import { type SessionCall, Calls } from '../calls/calls.ts';
+import { type SessionCall, Calls, isCancelled } from '../calls/calls.ts';
 import { describeKind, isRecord } from '../content/json.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { Event } from '../event/event.ts';
@@ -47,7 +47,7 @@ export async function* requestInput(
   const response = asked?.responses.findLast(({ event }) => event.author === 'user')?.response;
   const answer = inputOf(response);
   if (answer !== undefined) return answer;
-  if (!asked || response) {
+  if (!asked || response || isCancelled(asked)) {
     const id = `adk-${context.platform.newUuid()}`;
     const content = { role: 'model', parts: [inputRequestPart(request, id)] };
     yield context.createEvent({ content, longRunningToolIds: [id] });
