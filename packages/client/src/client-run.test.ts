@@ -310,6 +310,35 @@ describe('a run', () => {
     expect(await run.state()).toMatchObject({ state: 'interrupted' });
   });
 
+  test('stops reading when its signal fires before the server has answered, and sends its message nevertheless', async () => {
+    const gate = new Gate();
+    const arrived = Promise.withResolvers<void>();
+    const network: Network = async (request, forward) => {
+      if (!request.url.endsWith('/run_sse')) return forward(request);
+      await gate.pass(request.signal);
+      arrived.resolve();
+      return forward(request);
+    };
+    const { session } = startServer(['Hello.'], { network });
+    const stop = new AbortController();
+    const reading = read(session.run('Hi', { signal: stop.signal }));
+    await gate.reached;
+    stop.abort(new Error('stop'));
+    await expect(reading).rejects.toThrow('stop');
+    gate.open();
+    await arrived.promise;
+    await expect.poll(async () => (await session.get({ ifExists: true }))?.events.length).toBe(2);
+    await expect(read(session.run('Hi', { signal: stop.signal }))).rejects.toThrow('stop');
+  });
+
+  test('closes its connection when the reader leaves after the first event', async () => {
+    const closed = Promise.withResolvers<void>();
+    const network: Network = async (request, forward) => silentAfter(await forward(request), 700, closed.resolve);
+    const { session } = startServer(SCRIPT, { tools: [look], network });
+    for await (const _ of session.run('What color?')) break;
+    await closed.promise;
+  });
+
   test('stops reading when its signal fires', async () => {
     const { session } = startServer(SCRIPT, { tools: [look] });
     const stop = new AbortController();

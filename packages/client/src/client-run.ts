@@ -36,8 +36,8 @@ export interface RunOptions {
    */
   readonly onBusy?: 'queue' | 'reject' | 'interrupt';
   /**
-   * Stops reading when it fires, and iterating throws its reason. A message that is being sent is sent to its end before that. The run continues
-   * on the server; `cancel` ends it.
+   * Stops reading when it fires, and iterating throws its reason. A message that is being sent is sent to its end meanwhile, and the run
+   * continues on the server; `cancel` ends it.
    */
   readonly signal?: AbortSignal;
   /** Called when the connection is being opened, is open, and was closed or lost. */
@@ -77,8 +77,8 @@ export class ClientRun implements AsyncIterable<Event> {
   readonly #params: RunParams;
   #invocationId: string | undefined;
   #lastEventId: string;
-  /** Resolves when the server has accepted or refused the message. Undefined before the iteration. */
-  #sent: Promise<void> | undefined;
+  /** True until the server has accepted or refused the message. */
+  #isSending = false;
 
   constructor(params: RunParams) {
     this.#params = params;
@@ -106,12 +106,17 @@ export class ClientRun implements AsyncIterable<Event> {
    * to end and needs more than a second. Rejects with a retryable error while its end cannot be stored.
    */
   async cancel(): Promise<void> {
-    const sent = this.#sent;
-    const cancel = (): Promise<Response> => this.#params.http.request(this.#address(), { method: 'DELETE' });
-    await cancel().catch((error: unknown) => {
-      if (!sent || !ServerError.isInstance(error) || error.status !== 404) throw error;
-      return sent.then(cancel);
-    });
+    const { http } = this.#params;
+    for (let attempt = 2; ; attempt++) {
+      const mayArrive = this.#isSending;
+      try {
+        await http.request(this.#address(), { method: 'DELETE' });
+        return;
+      } catch (error) {
+        if (!mayArrive || !ServerError.isInstance(error) || error.status !== 404) throw error;
+      }
+      await http.wait(attempt);
+    }
   }
 
   /**
@@ -127,15 +132,35 @@ export class ClientRun implements AsyncIterable<Event> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Event, void, undefined> {
+    const { signal } = this.#params.options;
+    signal?.throwIfAborted();
+    const events = this.#events();
+    const first = events.next();
+    const aborted = Promise.withResolvers<never>();
+    const abort = (): void => aborted.reject(signal?.reason);
+    signal?.addEventListener('abort', abort);
+    try {
+      const { done, value } = await Promise.race([first, aborted.promise]);
+      if (done) return;
+      yield value;
+      yield* events;
+    } finally {
+      signal?.removeEventListener('abort', abort);
+      // A message that is being sent is sent to its end, and its run is not read.
+      const leaving = first.then(() => events.return()).catch(() => undefined);
+      if (!signal?.aborted) await leaving;
+    }
+  }
+
+  /** Sends the message to its end, and then reads until the signal fires. */
+  async *#events(): AsyncGenerator<Event, void, undefined> {
     const { http, options, body } = this.#params;
     const { attempts, idleMs } = http.retry;
     const { signal, onConnection } = options;
     let answers = body?.newMessage;
     let failure: unknown;
     let retryAfter = 0;
-    const sent = Promise.withResolvers<void>();
-    this.#sent = sent.promise;
-    signal?.throwIfAborted();
+    this.#isSending = body !== undefined;
     // Until the server has accepted the message, nothing stops the attempts.
     let stop = body ? undefined : signal;
     try {
@@ -154,7 +179,7 @@ export class ClientRun implements AsyncIterable<Event> {
           if (!response.headers.get('content-type')?.startsWith('text/event-stream'))
             throw new ServerError(notEventloom('stream of events'));
           stop = signal;
-          sent.resolve();
+          this.#isSending = false;
           onConnection?.('open');
           if (answers?.parts?.[0]?.functionResponse) yield messageEvent(this.id, answers, this.#invocationId);
           answers = undefined;
@@ -181,7 +206,7 @@ export class ClientRun implements AsyncIterable<Event> {
         }
       }
     } finally {
-      sent.resolve();
+      this.#isSending = false;
       onConnection?.('closed');
     }
     throw new ConnectionLostError(

@@ -110,7 +110,7 @@ export class HttpConnection {
   }
 
   /** Waits before an attempt. @param attempt number of attempts in a row that failed; 0 and 1 do not wait */
-  async wait(attempt: number, retryAfterMs: number, signal: AbortSignal | undefined): Promise<void> {
+  async wait(attempt: number, retryAfterMs = 0, signal?: AbortSignal): Promise<void> {
     const { firstDelayMs, maxDelayMs } = this.retry;
     const delay = attempt <= 1 ? 0 : Math.min(maxDelayMs, firstDelayMs * 2 ** (attempt - 2));
     const ms = Math.max(delay * (0.5 + Math.random() / 2), Math.min(retryAfterMs, MAX_RETRY_AFTER_MS));

@@ -1,6 +1,6 @@
 import { Gate, type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { AgentChat, type ChatSnapshot } from './index.ts';
 import { cutAfter, type Network, startServer } from '../fixtures/test-server.ts';
 
@@ -321,6 +321,36 @@ describe('a chat', () => {
     await Promise.all([rewinding, sending]);
     await chat.load();
     expect(shown(chat.snapshot)).toEqual(['user: How are you?', 'helper: Fine.']);
+  });
+
+  test('stops its own message, which is queued, before the run of another client that it follows', async () => {
+    const gate = new Gate();
+    const { session } = startServer([{ chunks: ['Blue', gate, ' sky.'] }, 'Hello.']);
+    const other = new AgentChat(session).send('one');
+    await gate.reached;
+    const chat = new AgentChat(session);
+    const loading = chat.load();
+    await expect.poll(() => chat.snapshot.status).toBe('running');
+    const sending = chat.send('two');
+    await chat.stop();
+    await Promise.all([other, loading, sending]);
+    const { events } = await session.get();
+    expect(events.map(({ content }) => content?.parts?.[0]?.text)).not.toContain('two');
+    expect(chat.snapshot).toMatchObject({ status: 'idle', error: { serverCode: 'RUN_ABORTED' } });
+  });
+
+  test('is loaded although the server does not answer the message before', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const network: Network = async (request, forward) =>
+      request.url.endsWith('/run_sse') ? new Promise(() => undefined) : forward(request);
+    const { session } = startServer([], { network });
+    const chat = new AgentChat(session);
+    void chat.send('Hi');
+    const loading = chat.load();
+    await vi.advanceTimersByTimeAsync(5000);
+    await loading;
+    expect(chat.snapshot).toMatchObject({ status: 'idle', events: [] });
   });
 
   test('rewinds to before a run', async () => {

@@ -80,7 +80,7 @@ export class AgentChat {
   }
 
   /**
-   * Reads the session once the messages before have been sent, and follows its newest run if that is in progress. A session that does not
+   * Reads the session once the messages before have been sent, or after 5 seconds, and follows its newest run if that is in progress. A session that does not
    * exist is shown as empty. Resolves when the run has ended.
    */
   async load(): Promise<void> {
@@ -98,7 +98,12 @@ export class AgentChat {
 
   /** Reads the session. @returns the run of its newest event */
   async #readSession(signal: AbortSignal): Promise<string | undefined> {
-    await this.#sent;
+    if (this.#sent) {
+      const { promise: waited, resolve } = Promise.withResolvers<void>();
+      const timer = setTimeout(resolve, MAX_WAIT_MS);
+      await Promise.race([this.#sent, waited]);
+      clearTimeout(timer);
+    }
     const session = await this.session.get({ ifExists: true });
     if (signal.aborted) return undefined;
     this.#created = session && Promise.resolve();
@@ -158,7 +163,8 @@ export class AgentChat {
   /** Ends the runs that are in progress, also those whose message is being sent. Does nothing if there is none. @throws ServerError */
   async stop(): Promise<void> {
     await this.#created;
-    await Promise.all(Array.from(this.#runs, (run) => run.cancel()));
+    // The newest first, because a message that is queued would begin when the run before it ends.
+    for (const run of [...this.#runs].reverse()) await run.cancel();
   }
 
   /** Takes the session back to before a run, and reads it again. */
@@ -212,15 +218,21 @@ export class AgentChat {
     start: (options: RunOptions) => ClientRun,
     onAccepted?: (invocationId: string | undefined) => void,
   ): Promise<void> {
+    const leaving = new AbortController();
+    // The outcome of a message that is being sent is awaited, although its run will not be read.
+    const leave = (): void => {
+      if (signal.aborted && (isOpened || !onAccepted)) leaving.abort(signal.reason);
+    };
     const onConnection: RunOptions['onConnection'] = (state) => {
       if (state === 'open' && !isOpened) onAccepted?.(run.invocationId);
-      if (signal.aborted || state === 'closed') return;
-      this.#set({ status: state === 'connecting' && isOpened ? 'reconnecting' : 'running' });
       isOpened ||= state === 'open';
+      leave();
+      if (!signal.aborted && state !== 'closed')
+        this.#set({ status: state === 'connecting' && isOpened ? 'reconnecting' : 'running' });
     };
     let isOpened = false;
-    // A message is sent also if the chat was closed meanwhile.
-    const run = start({ ...(!signal.aborted && { signal }), onConnection });
+    signal.addEventListener('abort', leave);
+    const run = start({ signal: leaving.signal, onConnection });
     if (!signal.aborted) this.#runs.add(run);
     try {
       for await (const event of run) {
@@ -245,5 +257,8 @@ export class AgentChat {
     for (const listener of this.#listeners) listener();
   }
 }
+
+/** Maximum time that a load waits for a message that is being sent: the server may never answer it, or queue it for long. In milliseconds. */
+const MAX_WAIT_MS = 5000;
 
 const ignore = (): void => undefined;
