@@ -26,6 +26,7 @@ import { prepareTools } from './request.ts';
 import { OutputTool, structuredAnswer, withOutput } from './output.ts';
 import { answersTo, startAnswered, finishAnsweredStep } from './answered-calls.ts';
 import { type CallBatch, RunningCalls } from './running-calls.ts';
+import { asksOnlyConfirmations } from './tool-response.ts';
 
 /**
  * Finishes the step that an earlier run of the agent left open. Returns true if the model is to be called next. A call that is finished
@@ -55,20 +56,18 @@ async function* finishLastStep(
   if (!reply) return yield* finishAnsweredStep(turn);
   const asking = askingReplies(context, events.slice(0, last));
   if (asking.length > 0) {
-    // The model replied again while it waited for a person: the calls of these replies are finished first.
-    if (!new OpenStep(turn, reply, resumedFrom).hasOpenCalls) {
-      let callsModel = false;
-      for (const each of asking) if (yield* finishCalls(turn, each, resumedFrom)) callsModel = true;
-      return callsModel;
-    }
-    context.pause();
+    // The model replied again while it waited for a person.
+    const open = hasCalls(reply) ? [...asking, reply] : asking;
+    const ends = new Set<StepEnd>();
+    for (const each of open) ends.add(yield* finishCalls(turn, each, resumedFrom));
+    return ends.has('callsModel') && !ends.has('waits');
   }
   if (isFailure(reply)) {
     const error = errorOfEvent(reply);
     context.markReported(error);
     throw error;
   }
-  if (callsToRun(reply.content?.parts).length > 0) return yield* finishCalls(turn, reply, resumedFrom);
+  if (hasCalls(reply)) return (yield* finishCalls(turn, reply, resumedFrom)) === 'callsModel';
   if (hasTrailingCodeExecutionResult(reply) || isOutputMismatch(reply)) return true;
   const found = codeRun?.find(reply);
   if (!codeRun || !found) return isAnsweredSince(context, reply);
@@ -88,25 +87,30 @@ function isAnsweredSince({ agent, branch, session, invocation }: InvocationConte
   return false;
 }
 
+function hasCalls(reply: Event): boolean {
+  return callsToRun(reply.content?.parts).length > 0;
+}
+
+/**
+ * The end of a step: the model is called next, the agent ends, or it waits. A step whose calls only asked for confirmations by
+ * themselves waits, and the model is called meanwhile (`asks`).
+ */
+type StepEnd = 'callsModel' | 'ends' | 'waits' | 'asks';
+
 /** Finishes the calls of a reply. Agents that they ran are resumed behind the reply. */
-function finishCalls(turn: AgentTurn, reply: Event, resumedFrom: Execution): AsyncGenerator<Event, boolean, void> {
+function finishCalls(turn: AgentTurn, reply: Event, resumedFrom: Execution): AsyncGenerator<Event, StepEnd, void> {
   resumedFrom.continueAfter(reply);
   return new OpenStep(turn, reply, resumedFrom).finish();
 }
 
-/**
- * Returns those of these replies with a call that requested a person's answer and has no result. The model may have replied since. Those whose
- * requests are all answered come first: the agent pauses at the others.
- */
+/** Returns the replies with a call that requested a person's answer and has no result. The model may have replied since. */
 function askingReplies({ session, invocation }: InvocationContext, replies: readonly Event[]): Event[] {
   if (!replies.some(({ actions }) => actions.requestedToolConfirmations)) return [];
   const { all } = Calls.of(session, invocation.derived);
-  const open = all.flatMap(({ requests }) => requests.filter((request) => !isSettled(request)));
-  const idsOf = (requests: readonly SessionCall[]) => new Set(requests.map(({ about }) => about?.event.id));
-  const asking = idsOf(open);
-  const waiting = idsOf(open.filter(({ responses }) => responses.length === 0));
-  const found = replies.filter(({ id }) => asking.has(id));
-  return [...found.filter(({ id }) => !waiting.has(id)), ...found.filter(({ id }) => waiting.has(id))];
+  const asking = new Set(
+    all.filter(({ requests }) => requests.some((request) => !isSettled(request))).map(({ event }) => event.id),
+  );
+  return replies.filter(({ id }) => asking.has(id));
 }
 
 /** Returns true for a reply of the model, the result of its code, and its failure; false for events of tools and callbacks. */
@@ -134,16 +138,11 @@ class OpenStep {
     this.#said = events.slice(events.indexOf(reply) + 1);
   }
 
-  /** True if a call of the reply has no response. */
-  get hasOpenCalls(): boolean {
-    return this.#readCalls().some(({ responses }) => responses.length === 0);
-  }
-
-  async *finish(): AsyncGenerator<Event, boolean, void> {
+  async *finish(): AsyncGenerator<Event, StepEnd, void> {
     const { invocation, invocationId } = this.#context;
     const calls = this.#readCalls();
     const elsewhere = responsesIn(withRequests(calls)).filter(({ event }) => event.invocationId !== invocationId);
-    if (this.#isContinuedAfter(elsewhere)) return false;
+    if (this.#isContinuedAfter(elsewhere)) return 'ends';
     const { tools, changes } = await prepareTools(this.#turn);
     if (changes) yield changes;
     const ledger = new Map((await invocation.ledger.listToolCalls(invocationId)).map((entry) => [entry.callId, entry]));
@@ -166,20 +165,27 @@ class OpenStep {
     if (result && this.#turn.agent.mode !== 'task') {
       const hasText = this.#said.at(-1)?.content?.parts?.some(({ text }) => text !== undefined) ?? false;
       if (!hasText) yield structuredAnswer(this.#turn, result.value);
-      return false;
+      return 'ends';
     }
-    if (this.#context.isPaused || this.#readCalls().some(isUnfinished)) {
+    const unfinished = this.#readCalls().filter(isUnfinished);
+    if (unfinished.length > 0) {
       this.#context.pause();
-      return false;
+      return unfinished.every((call) => this.#asksBesideModel(call)) ? 'asks' : 'waits';
     }
     // The task was finished, so the agent has nothing more to do.
-    if (this.#said.some(({ output }) => output !== undefined)) return false;
+    if (this.#said.some(({ output }) => output !== undefined)) return 'ends';
     const said = [...this.#said, ...elsewhere.map(({ event }) => event)];
     // The notice that a call waits for a confirmation does not end the turn: the person has answered since.
-    return !said.some(
+    const leaves = said.some(
       ({ author, actions }) =>
         author !== 'user' && !Object.keys(actions.requestedToolConfirmations ?? {}).length && leavesAgent(actions),
     );
+    return leaves ? 'ends' : 'callsModel';
+  }
+
+  /** True for a call that asked only for a confirmation, by itself, so that its model spoke before the answer. */
+  #asksBesideModel({ requests, responses }: SessionCall): boolean {
+    return requests.length > 0 && responses.some(({ event }) => asksOnlyConfirmations(event.actions));
   }
 
   /** Returns the result that the model handed in with one of the calls; undefined if there is none, or it does not match the schema. */
@@ -241,7 +247,7 @@ function isAnsweredByUser({ responses }: SessionCall): boolean {
   return responses.some(({ event }) => event.author === 'user');
 }
 
-/** Returns true if a long-running call has no response, or a request about the call is not settled. */
-function isUnfinished({ isLongRunning, responses, requests }: SessionCall): boolean {
-  return (isLongRunning && responses.length === 0) || requests.some((request) => !isSettled(request));
+/** Returns true if a call has no response, because it waits, or a request about the call is not settled. */
+function isUnfinished({ responses, requests }: SessionCall): boolean {
+  return responses.length === 0 || requests.some((request) => !isSettled(request));
 }

@@ -1,4 +1,4 @@
-import { type Content, type Event, getFunctionCalls, type ListEventsRequest, SessionBusyError } from '@eventloom/core';
+import { type Content, type Event, getFunctionCalls, type ListEventsRequest } from '@eventloom/core';
 import { hasBeginOfRun, readNewest } from '@eventloom/core/internal';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
@@ -17,7 +17,7 @@ class StaleSessionService extends InMemorySessionService {
   }
 }
 
-test('an answer whose run keeps changing is refused, and the session is unlocked', async () => {
+test('an answer resumes its run even if the listing of events is outdated', async () => {
   const platform = fixedPlatform();
   const sessionService = new StaleSessionService({ platform });
   await sessionService.createSession({ appName: 'app', ...IDS });
@@ -26,13 +26,17 @@ test('an answer whose run keeps changing is refused, and the session is unlocked
     description: '',
     execute: (_, context) => context.requestInput({ message: 'Well?' }),
   });
-  const agent = new LlmAgent({ name: 'a', model: new ScriptedModel([{ calls: [{ name: 'ask' }] }]), tools: [tool] });
+  const agent = new LlmAgent({
+    name: 'a',
+    model: new ScriptedModel([{ calls: [{ name: 'ask' }] }]),
+    tools: [tool],
+  });
   const runner = new Runner({ appName: 'app', agent, sessionService, platform, resumable: true });
   const asked = await runner.run({ ...IDS, newMessage: { parts: [{ text: 'hi' }] } });
   const call = asked.flatMap(getFunctionCalls).find(({ name }) => name === 'adk_request_input');
   const answer = { functionResponse: { id: call?.id ?? '', response: { result: 'yes' } } };
-  await expect(runner.run({ ...IDS, newMessage: { parts: [answer] } })).rejects.toThrow(SessionBusyError);
-  await sessionService.acquireLease({ appName: 'app', ...IDS, ttlMs: 1000, onBusy: 'reject' });
+  const events = await runner.run({ ...IDS, newMessage: { parts: [answer] } });
+  expect(events[0]?.invocationId).toBe(asked[0]?.invocationId);
 });
 
 test.each([12, 13, 14, 15])(

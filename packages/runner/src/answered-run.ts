@@ -3,7 +3,6 @@ import {
   type Content,
   type Event,
   InvalidMessageError,
-  SessionBusyError,
   type SessionKey,
 } from '@eventloom/core';
 import { Calls, hasBeginOfRun, readNewest } from '@eventloom/core/internal';
@@ -33,26 +32,16 @@ export function answeredRun(calls: Calls, callIds: readonly string[]): string | 
   return id;
 }
 
-/** Maximum number of lookups of the answered run while other runs change the session. */
-const MAX_TRIES = 10;
-
 /**
  * Finds the run as `answeredRun` does, after reading the session's newest events.
  *
- * @param tries number of times that the run was looked up for this message, this time included
- * @throws SessionBusyError after too many tries
  * @throws SessionNotFoundError, InvalidMessageError
  */
 export async function findAnsweredRun(
   service: BaseSessionService,
   key: SessionKey,
   callIds: readonly string[],
-  tries = 1,
 ): Promise<string | undefined> {
-  if (tries > MAX_TRIES)
-    throw new SessionBusyError(
-      'newMessage: the run that the message answers changed several times meanwhile; send the message again',
-    );
   const events = await readNewest(service, key, (read) => areKnown(read, callIds));
   return answeredRun(new Calls(events), callIds);
 }

@@ -176,7 +176,10 @@ export class PersonAnswers {
     // A run that has an answer uses it: the called agent works on, or the run was interrupted and will be resumed.
     const { calls, isUnfinished } = this.#params;
     const isInUse = ({ event }: CallResponse): boolean => calls.canContinue(event.invocationId);
-    if (request.responses.length > 0 && (isUnfinished || (request.about && request.responses.some(isInUse))))
+    const others = request.about?.requests.filter((other) => !isSettled(other)) ?? [];
+    // Its call cannot have run: it waits for another answer.
+    const isKept = others.some(({ responses }) => responses.length === 0);
+    if (request.responses.length > 0 && (isUnfinished || isKept || (request.about && request.responses.some(isInUse))))
       failAnswer(id, 'has already been answered');
     this.#given.set(id, undefined);
     const answer = await this.#read(response.response ?? {}, request);

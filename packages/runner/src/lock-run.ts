@@ -6,6 +6,7 @@ import {
   type RunConfig,
   type RunRecord,
   UnfinishedRunError,
+  SessionBusyError,
 } from '@eventloom/core';
 import { Calls, faultOfLeftRun, mergeRunConfigs } from '@eventloom/core/internal';
 import { answeredRun, findAnsweredRun } from './answered-run.ts';
@@ -143,6 +144,9 @@ function messageToBeginWith(
 
 const NO_EVENTS: LockedRun['replayed'] = [];
 
+/** Maximum number of times that a session is locked for an answer while other runs change it. */
+const MAX_TRIES = 10;
+
 /**
  * Locks the session of a run that may continue another one. That run is looked up twice: before the lock, because a
  * session is locked for a run, and under the lock, when the session can no longer change.
@@ -160,11 +164,16 @@ async function lockForContinuedRun(
   const read = <T>(work: () => Promise<T>): Promise<T> => runner.sessions.readAhead(work, { abortSignal });
   if (requestId !== undefined) await read(() => checkNotKnown(runner, request, requestId));
   const ownId = control.invocationId;
+  /** The answered run as it was under the last lock; undefined before the first, and after a refusal. */
+  let known: { readonly id: string | undefined } | undefined;
   for (let tries = 1; ; tries++) {
-    const resumedId =
-      start.kind === 'resume'
-        ? start.invocationId
-        : await read(() => findAnsweredRun(runner.sessionService, key, callIds, tries));
+    if (tries > MAX_TRIES)
+      throw new SessionBusyError(
+        'newMessage: the run that the message answers changed several times meanwhile; send the message again',
+      );
+    if (start.kind !== 'resume')
+      known ??= { id: await read(() => findAnsweredRun(runner.sessionService, key, callIds)) };
+    const resumedId = start.kind === 'resume' ? start.invocationId : known?.id;
     control.invocationId = resumedId ?? ownId;
     const isResume = resumedId !== undefined;
     let begun: BegunSession;
@@ -172,13 +181,15 @@ async function lockForContinuedRun(
       begun = await begin(runner, request, control, { abortSignal, message: undefined, resumedId });
     } catch (error) {
       await handleRefusal(runner, request, control, error, abortSignal);
+      known = undefined;
       continue;
     }
     const { lock, loaded } = begun;
     try {
       // Another process may have stored the message while this one waited for the session.
       if (requestId !== undefined && isResume) checkNotIn(request, requestId, lock, loaded.session);
-      if (start.kind === 'resume' || answeredRun(Calls.of(loaded.session, loaded.derived), callIds) === resumedId) {
+      if (start.kind !== 'resume') known = { id: answeredRun(Calls.of(loaded.session, loaded.derived), callIds) };
+      if (start.kind === 'resume' || known?.id === resumedId) {
         const { invocationId } = control;
         const firstSeq = lock.run?.firstSeq ?? 0;
         const run = { invocationId, start, lock, loaded, window: undefined, firstSeq, isMessageStored: false };
@@ -191,7 +202,7 @@ async function lockForContinuedRun(
       await lock.withdraw();
       throw error;
     }
-    // The answered run ended, or began to wait, before the session was locked: it is looked up again.
+    // The answered run ended, or began to wait, before the session was locked, or older events show another one.
     await lock.withdraw();
   }
 }

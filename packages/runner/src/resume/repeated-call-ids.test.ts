@@ -1,4 +1,7 @@
-import { AgentTool } from '@eventloom/multi-agent';
+import { BaseLlm, type LlmRequest, type LlmResponse } from '@eventloom/core';
+import { Calls } from '@eventloom/core/internal';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { AgentTool, ParallelAgent } from '@eventloom/multi-agent';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { look, planned, playing, wait } from '../fixtures/planned-agent.ts';
@@ -66,3 +69,92 @@ test.each([
   expect(new Set(ran)).toEqual(new Set(['c1', 'c2']));
   await expectNoLooseEnds();
 });
+
+const book = (ran: unknown[]): FunctionTool =>
+  new FunctionTool({
+    name: 'book',
+    description: '',
+    requireConfirmation: true,
+    execute: (_, { functionCallId }) => ran.push(functionCallId),
+  });
+
+test.each([
+  ['oldest first', [0, 1]],
+  ['newest first', [1, 0]],
+])('the model is called once all of its calls that may not run beside it are approved, %s', async (_, order) => {
+  const ran: unknown[] = [];
+  const { say, answer, asked, stored, expectNoLooseEnds } = await playing(() =>
+    planned('lead', [[['pay', 'c1']], [['book', 'c2']]], [asking(ran), book(ran)]),
+  );
+  await say();
+  const ids = await asked();
+  for (const place of order) {
+    await expectNoLooseEnds();
+    await answer([ids[place] ?? '', YES]);
+  }
+  expect(new Set(ran)).toEqual(new Set(['c1', 'c2']));
+  expect((await stored()).at(-1)?.object).toBe('runner.end');
+  await expectNoLooseEnds();
+});
+
+test('an approved call of an earlier reply runs while a called agent of a later one waits', async () => {
+  const ran: unknown[] = [];
+  const { say, answer, asked, stored, expectNoLooseEnds } = await playing(() => {
+    const asker = new AgentTool({ agent: planned('asker', [[['wait', 'w1']]], [wait]) });
+    return planned('lead', [[['pay', 'c1']], [['asker', 'c2']]], [asking(ran), asker]);
+  });
+  await say();
+  await answer([(await asked())[0] ?? '', YES]);
+  expect(ran).toEqual(['c1']);
+  await answer(['w1', { result: 42 }]);
+  expect((await stored()).at(-1)?.object).toBe('runner.end');
+  await expectNoLooseEnds();
+});
+
+/** A model that calls the tool that the message names for its agent, such as `left wait`, and gives every call one id. */
+class ObeyingModel extends BaseLlm {
+  override async *generateContentAsync({ contents }: LlmRequest): AsyncGenerator<LlmResponse, void, void> {
+    const [agent, name] = contents.at(-1)?.parts?.[0]?.text?.split(' ') ?? [];
+    const part = agent === this.model && name ? { functionCall: { id: 'c1', name } } : { text: 'ok' };
+    yield { content: { role: 'model', parts: [part] }, finishReason: 'STOP' };
+  }
+}
+
+test('an answer reaches its call although another agent has used the id since', async () => {
+  const obeying = (name: string) =>
+    new LlmAgent({ name, model: new ObeyingModel({ model: name }), tools: [wait, look] });
+  const { say, answer } = await playing(
+    () => new ParallelAgent({ name: 'both', subAgents: [obeying('left'), obeying('right')] }),
+  );
+  const first = await say('left wait');
+  for (let run = 0; run < 5; run++) await say('hello');
+  await say('right look');
+  expect((await answer(['c1', { result: 'A' }]))[0]?.invocationId).toBe(first);
+});
+
+test.each([true, false])(
+  'a request is answered once while its call waits for another one (resumable: %j)',
+  async (resumable) => {
+    const both = new FunctionTool({
+      name: 'both',
+      description: '',
+      execute: (_, toolContext) =>
+        [
+          toolContext.requestInput({ message: '?', key: 'a' }),
+          toolContext.requestInput({ message: '?', key: 'b' }),
+        ].every((value) => value !== undefined),
+    });
+    const { say, answer, stored, expectNoLooseEnds } = await playing(
+      () => planned('lead', [[['both', 'c1']]], [both]),
+      {
+        resumable,
+      },
+    );
+    await say();
+    const [a = '', b = ''] = new Calls(await stored()).waiting.map(({ id }) => id);
+    await answer([a, { result: 'x' }]);
+    await expect(answer([a, { result: 'y' }])).rejects.toThrow('has already been answered');
+    await answer([b, { result: 'z' }]);
+    await expectNoLooseEnds();
+  },
+);
