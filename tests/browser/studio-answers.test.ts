@@ -202,3 +202,32 @@ test('a failed run is started over once, even if the person clicks twice', async
   expect(events.filter(({ actions }) => actions.rewindBeforeInvocationId)).toHaveLength(1);
   expect(events.filter(({ author }) => author === 'user')).toHaveLength(3);
 });
+
+test('a session that cannot be read is no failed run, and an edited message is kept until the rewind is accepted', async () => {
+  const { page, sessionService } = await open(['Blue.', 'Green.']);
+  const log = page.getByRole('log');
+  const session = /\/sessions\/first\?/;
+  await page.route(session, (route) => (route.request().method() === 'GET' ? route.abort() : route.continue()));
+  await send(page, 'What color?');
+  await log.getByText('Blue.').waitFor();
+  await log.getByRole('alert').getByText('The server does not answer.').waitFor();
+  expect(await page.getByRole('button', { name: /^(Try again|Start over)/ }).count()).toBe(0);
+  await page.unroute(session);
+  await log.getByRole('button', { name: 'Read the session again' }).click();
+  await log.getByRole('alert').waitFor({ state: 'detached' });
+
+  await page.route('**/rewind', (route) => route.abort());
+  await page.getByRole('button', { name: 'Edit', exact: true }).click();
+  const edited = page.getByRole('textbox', { name: 'Edited message' });
+  await edited.fill('And the grass?');
+  await page.getByRole('button', { name: 'Send instead' }).click();
+  await log.getByRole('alert').getByText('The server does not answer.').waitFor();
+  expect(await edited.inputValue()).toBe('And the grass?');
+  expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
+  await page.unroute('**/rewind');
+  await page.getByRole('button', { name: 'Send instead' }).click();
+  await log.getByText('Green.').waitFor();
+  await log.getByText('Blue.').waitFor({ state: 'detached' });
+  const { events } = await sessionService.listEvents({ ...KEY, limit: 1000 });
+  expect(events.filter(({ actions }) => actions.rewindBeforeInvocationId)).toHaveLength(1);
+});

@@ -111,7 +111,7 @@ describe('a session', () => {
     await list.getByRole('button').click();
     await page.getByRole('log').getByText('The sky is blue.').waitFor();
     await page.getByLabel('Search sessions').fill('purple');
-    await page.getByText('No session has “purple”.').waitFor();
+    await page.getByText('No session has “purple” in its newest 200 events.').waitFor();
     expect(errors).toEqual([]);
   });
 

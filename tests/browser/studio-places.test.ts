@@ -222,7 +222,7 @@ test('events are found by their whole text, with their time and type, and rewoun
 
 test('a person signs in with a token that only the server can read, and sees their own sessions', async () => {
   let accepted = 'k-17';
-  const { page, sessionService } = await open(['Hello, Bob.'], {
+  const { page, sessionService, errors } = await open(['Hello, Bob.'], {
     authenticate: ({ headers }) =>
       headers.get('authorization') === `Bearer ${accepted}` ? { userId: 'bob' } : undefined,
   });
@@ -240,17 +240,24 @@ test('a person signs in with a token that only the server can read, and sees the
   // The address that was opened names another user.
   expect((await sessionService.listSessions({ appName: 'app', userId: 'bob' })).sessions).toHaveLength(1);
   expect(new URL(page.url()).searchParams.get('user')).toBe('bob');
-  // The token expires.
+  // The token expires while the person writes.
+  const message = page.getByRole('textbox', { name: 'Message' });
+  await message.fill('a draft');
   accepted = 'k-18';
-  await send(page, 'Are you there?');
-  await token.waitFor();
-  expect(await page.getByRole('alert').count()).toBe(0);
+  const dialog = page.getByRole('dialog', { name: 'Sign in again' });
+  await dialog.waitFor();
+  expect(await dialog.getByRole('alert').count()).toBe(0);
+  expect(await violations(page)).toEqual([]);
+  await keepPicture(page, 'sign-in-again');
   await token.fill('eyJhbGci…abc');
   await token.press('Enter');
   await page.getByRole('alert').getByText('It may have been shortened').waitFor();
   await token.fill('k-18');
   await token.press('Enter');
+  await dialog.waitFor({ state: 'detached' });
   await page.getByRole('log').getByText('Hello, Bob.').waitFor();
+  expect(await message.inputValue()).toBe('a draft');
+  expect(errors.filter((error) => !error.includes('401'))).toEqual([]);
 });
 
 test('the page works where the browser has no functions of secure origins', async () => {

@@ -1,6 +1,18 @@
 import { type ReactNode, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
 import type { Event, SessionKey } from '@eventloom/core';
-import { Button, Input, Label, Tab, TabList, TabPanel, Tabs, TextField } from 'react-aria-components';
+import {
+  Button,
+  Dialog,
+  Input,
+  Label,
+  Modal,
+  ModalOverlay,
+  Tab,
+  TabList,
+  TabPanel,
+  Tabs,
+  TextField,
+} from 'react-aria-components';
 import {
   type CallPart,
   type Conversation,
@@ -123,17 +135,23 @@ export function App() {
       });
   }, [attempt]);
 
-  if (isRefused)
+  const tokenForm = isRefused && (
+    <TokenForm
+      isWrong={isWrong}
+      onToken={(token) => {
+        setToken(token);
+        setAttempt(attempt + 1);
+      }}
+    />
+  );
+  if (tokenForm && !place)
     return (
-      <TokenForm
-        isWrong={isWrong}
-        onToken={(token) => {
-          setToken(token);
-          setAttempt(attempt + 1);
-        }}
-      />
+      <main className="notice">
+        <h1>Eventloom Studio</h1>
+        {tokenForm}
+      </main>
     );
-  if (error !== undefined) return <Notice title="The server does not answer" text={messageOf(error)} />;
+  if (error !== undefined && !tokenForm) return <Notice title="The server does not answer" text={messageOf(error)} />;
   if (!apps) return <Notice title="Eventloom Studio" text="Loading…" />;
   if (!place)
     return <Notice title="No apps" text="The server has no runner. Give createServer({ runners: [runner] })." />;
@@ -152,7 +170,25 @@ export function App() {
       </Notice>
     );
   return (
-    <UserSessions key={`${place.appName}/${place.userId}`} apps={apps} hasLogin={hasLogin} place={place} goTo={goTo} />
+    <>
+      <UserSessions
+        key={`${place.appName}/${place.userId}`}
+        apps={apps}
+        hasLogin={hasLogin}
+        place={place}
+        goTo={goTo}
+      />
+      {/* What the person was writing stays below it. */}
+      {tokenForm && (
+        <ModalOverlay className="overlay" isOpen isKeyboardDismissDisabled>
+          <Modal>
+            <Dialog className="notice" aria-label="Sign in again">
+              {tokenForm}
+            </Dialog>
+          </Modal>
+        </ModalOverlay>
+      )}
+    </>
   );
 }
 
@@ -188,37 +224,34 @@ function TokenForm({ isWrong, onToken }: { readonly isWrong: boolean; readonly o
   const [isTried, setTried] = useState(false);
   const isSendable = SENDABLE.test(token.trim());
   return (
-    <main className="notice">
-      <h1>Eventloom Studio</h1>
-      <form
-        className="fields"
-        onSubmit={(event) => {
-          event.preventDefault();
-          setTried(true);
-          if (isSendable) onToken(token.trim());
-        }}
-      >
-        <TextField className="field" type="password" isRequired value={token} onChange={setText}>
-          <Label>Token that the server accepts. It is kept until this tab is closed.</Label>
-          <Input autoComplete="off" />
-        </TextField>
-        {isTried && !isSendable ? (
+    <form
+      className="fields"
+      onSubmit={(event) => {
+        event.preventDefault();
+        setTried(true);
+        if (isSendable) onToken(token.trim());
+      }}
+    >
+      <TextField className="field" type="password" isRequired value={token} onChange={setText}>
+        <Label>Token that the server accepts. It is kept until this tab is closed.</Label>
+        <Input autoComplete="off" />
+      </TextField>
+      {isTried && !isSendable ? (
+        <p className="error" role="alert">
+          A token has only letters, digits and signs of English keyboards. It may have been shortened when it was
+          copied.
+        </p>
+      ) : (
+        isWrong && (
           <p className="error" role="alert">
-            A token has only letters, digits and signs of English keyboards. It may have been shortened when it was
-            copied.
+            The server does not accept this token.
           </p>
-        ) : (
-          isWrong && (
-            <p className="error" role="alert">
-              The server does not accept this token.
-            </p>
-          )
-        )}
-        <Button className="primary" type="submit">
-          Sign in
-        </Button>
-      </form>
-    </main>
+        )
+      )}
+      <Button className="primary" type="submit">
+        Sign in
+      </Button>
+    </form>
   );
 }
 
@@ -252,8 +285,15 @@ function Workbench({ apps, hasLogin, place, goTo, list }: WorkbenchProps) {
   const call = useVoiceCall(
     place,
     (event) => setSpoken((before) => [...before, event]),
-    () => void chat.load().then(() => setSpoken([])),
+    () => void chat.load(),
   );
+  // The session has the events of the call once it was read after it.
+  const lastEvents = useRef(agent.events);
+  useEffect(() => {
+    if (agent.events !== lastEvents.current && call.status === 'idle')
+      setSpoken((before) => (before.length === 0 ? before : []));
+    lastEvents.current = agent.events;
+  }, [agent.events, call.status]);
   const events = useMemo(() => {
     const known = new Set(agent.events.map(({ id }) => id));
     const added = spoken.filter(({ id, partial }) => partial !== true && !known.has(id));

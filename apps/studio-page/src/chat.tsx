@@ -59,7 +59,7 @@ export function Chat({
   onShowArtifact,
 }: ChatProps) {
   const { messages, requests } = conversation;
-  const { status, error, rewind, chat } = agent;
+  const { status, error, failed, rewind, chat } = agent;
   const answers = useAnswers(agent);
   const stop = useStop(agent);
   const times = useCallTimes(place, messages);
@@ -88,15 +88,16 @@ export function Chat({
     [agent.send, clear, follow],
   );
   const sendInstead = useCallback(
-    async ({ invocationId }: Message, parts: readonly Part[]): Promise<void> => {
+    async ({ invocationId }: Message, parts: readonly Part[]): Promise<boolean> => {
       // A second click comes before the page has drawn what the first one began.
-      if (chat.snapshot.status !== 'idle') return;
+      if (chat.snapshot.status !== 'idle') return false;
       // A message that the server refused belongs to no run.
       if (!invocationId.startsWith('local-')) {
         await rewind(invocationId);
-        if (chat.snapshot.error) return;
+        if (chat.snapshot.error) return false;
       }
-      await send(parts);
+      void send(parts);
+      return true;
     },
     [chat, rewind, send],
   );
@@ -104,7 +105,7 @@ export function Chat({
   const isStopped = !isPast && !isRunning && (isStop(codeOf(error)) || hasStop(last));
   const isSaid = error !== undefined && (hasError(last, codeOf(error)) || answers.isRefused || isStopped);
   const hasFailed =
-    error !== undefined || last?.status === 'interrupted' || last?.parts.some(({ type }) => type === 'error') === true;
+    failed === 'run' || last?.status === 'interrupted' || last?.parts.some(({ type }) => type === 'error') === true;
   const shownRequests: readonly ShownRequest[] = isPast ? requests.map((request) => ({ request })) : answers.shown;
 
   return (
@@ -193,7 +194,12 @@ export function Chat({
           )}
           {error && !isSaid && (
             <p className="error" role="alert">
-              {error.message}
+              {messageOf(error)}{' '}
+              {failed === 'session' && (
+                <Button className="link" onPress={() => void chat.load()}>
+                  Read the session again
+                </Button>
+              )}
             </p>
           )}
           {stop.error !== undefined && (

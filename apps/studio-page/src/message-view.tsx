@@ -42,7 +42,8 @@ interface MessageViewProps {
   readonly canEdit: boolean;
   /** True for the message after which the person stopped the run. */
   readonly isStopped: boolean;
-  readonly onEdit: (message: Message, parts: readonly Part[]) => Promise<void>;
+  /** Sends a message in place of this one. Resolves to false if it was not sent. */
+  readonly onEdit: (message: Message, parts: readonly Part[]) => Promise<boolean>;
   readonly onSelect: (id: string) => void;
   readonly onTrace: (invocationId: string) => void;
 }
@@ -72,9 +73,10 @@ export const MessageView = memo(function MessageView({
           editButton.current?.focus();
         }}
         onSend={(text) => {
-          setEditing(false);
           const others = contentOf(message).filter((part) => part.text === undefined);
-          void onEdit(message, [{ text }, ...others]);
+          void onEdit(message, [{ text }, ...others]).then((isSent) => {
+            if (isSent) setEditing(false);
+          });
         }}
       />
     );

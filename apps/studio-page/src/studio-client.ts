@@ -32,6 +32,7 @@ export const canCopy = 'clipboard' in navigator;
 
 /** Returns the text of an error for a person. */
 export function messageOf(thrown: unknown): string {
+  if (ConnectionLostError.isInstance(thrown)) return 'The server does not answer.';
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 

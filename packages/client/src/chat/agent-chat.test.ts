@@ -274,7 +274,11 @@ describe('a chat', () => {
     isBroken = true;
     await Promise.all([chat.send('Lost'), chat.load()]);
     expect(shown(chat.snapshot)).toEqual(['user: Hi', 'helper: Hello.']);
-    expect(chat.snapshot).toMatchObject({ status: 'idle', error: { code: 'CONNECTION_LOST' } });
+    expect(chat.snapshot).toMatchObject({ status: 'idle', error: { code: 'CONNECTION_LOST' }, failed: 'run' });
+    await chat.rewind(chat.snapshot.events[0]?.invocationId ?? '');
+    expect(chat.snapshot).toMatchObject({ status: 'idle', error: { code: 'CONNECTION_LOST' }, failed: 'session' });
+    await chat.load();
+    expect(chat.snapshot).toMatchObject({ error: undefined, failed: undefined });
   });
 
   test('sends a message after the session was read, if that had begun', async () => {

@@ -15,6 +15,11 @@ export interface ChatSnapshot {
   readonly status: 'loading' | 'idle' | 'running' | 'reconnecting';
   /** Error of the last action; undefined once the next action has begun. */
   readonly error: Error | undefined;
+  /**
+   * Subject of `error`; undefined without an error. `run`: a message could not be sent, or its run failed. `session`: the session could not be
+   * read or rewound, which says nothing about its runs.
+   */
+  readonly failed: 'run' | 'session' | undefined;
 }
 
 /** Options of an `AgentChat`. */
@@ -47,7 +52,13 @@ export class AgentChat {
   readonly session: ClientSession;
   readonly #options: AgentChatOptions;
   readonly #listeners = new Set<() => void>();
-  #snapshot: ChatSnapshot = { conversation: emptyConversation, events: [], status: 'idle', error: undefined };
+  #snapshot: ChatSnapshot = {
+    conversation: emptyConversation,
+    events: [],
+    status: 'idle',
+    error: undefined,
+    failed: undefined,
+  };
   /** The runs that are read. */
   readonly #runs = new Set<ClientRun>();
   #reading: AbortController | undefined;
@@ -199,12 +210,16 @@ export class AgentChat {
     if (!isFurther) this.#leave();
     const { signal } = (this.#reading ??= new AbortController());
     this.#actions++;
-    this.#set({ status, error: undefined });
+    this.#set({ status, error: undefined, failed: undefined });
     try {
       await action(signal);
     } catch (thrown) {
       // A message that cannot be sent is an error also if nobody waits for its run.
-      if (thrown !== signal.reason) this.#set({ error: thrown instanceof Error ? thrown : new Error(String(thrown)) });
+      if (thrown !== signal.reason)
+        this.#set({
+          error: thrown instanceof Error ? thrown : new Error(String(thrown)),
+          failed: status === 'loading' && this.#snapshot.status === 'loading' ? 'session' : 'run',
+        });
     }
     // Another action has begun, or the chat was closed.
     if (signal.aborted || --this.#actions > 0) return;

@@ -65,6 +65,21 @@ describe('a call', () => {
     });
   });
 
+  test('names the server if nobody answers', async () => {
+    const { call } = await open([]);
+    call.close();
+    const url = server?.url ?? '';
+    await server?.shutDown();
+    const late = new LiveCall({ baseUrl: url, appName: 'voice', userId: 'me', sessionId: 'first' });
+    const waiting = (async () => {
+      for await (const _ of late);
+    })();
+    await expect(waiting).rejects.toMatchObject({
+      code: 'CONNECTION_LOST',
+      message: `no answer from ${url.replace('http', 'ws')}/run_live; does the server run, and has it the option live: liveEndpoint()?`,
+    });
+  });
+
   test('ends when its reader leaves', async () => {
     const { call } = await open([{ heard: 'content' }, { turnComplete: true }, { heard: 'content' }]);
     await call.opened;

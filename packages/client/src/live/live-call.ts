@@ -30,7 +30,9 @@ export interface LiveCallOptions extends SessionKey {
 
 /** Close codes of a socket: of a call that ended normally, and of a lost connection, a restart and a full server, after which a call may be repeated. */
 const ENDED = 1000;
-const TRY_AGAIN = new Set([1006, 1012, 1013]);
+/** The connection was not made, or was lost without a frame of its end. */
+const LOST = 1006;
+const TRY_AGAIN = new Set([1012, 1013]);
 
 const OPTIONS = [
   'appName',
@@ -59,7 +61,9 @@ const OPTIONS = [
 export class LiveCall implements AsyncIterable<Event> {
   /** Called with the model's speech: 16-bit samples, one channel, 24,000 samples a second. */
   onAudio: ((samples: Int16Array) => void) | undefined;
+  readonly #address: string;
   readonly #socket: WebSocket;
+  #wasOpen = false;
   readonly #opened: Promise<void>;
   readonly #events: Event[] = [];
   #failure: Error | undefined;
@@ -74,10 +78,11 @@ export class LiveCall implements AsyncIterable<Event> {
       throw new ConfigurationError(
         'LiveCall: this runtime has no WebSocket; write { WebSocket } with the class of a library such as ws',
       );
-    const address = `${serverAddress('LiveCall', baseUrl).replace(/^http/, 'ws')}/run_live?${queryOf(options).toString()}`;
-    this.#socket = new WebSocket(address, [...(options.protocols ?? [])]);
+    this.#address = `${serverAddress('LiveCall', baseUrl).replace(/^http/, 'ws')}/run_live`;
+    this.#socket = new WebSocket(`${this.#address}?${queryOf(options).toString()}`, [...(options.protocols ?? [])]);
     this.#socket.binaryType = 'arraybuffer';
     this.#opened = new Promise((resolve) => this.#socket.addEventListener('open', () => resolve()));
+    void this.#opened.then(() => (this.#wasOpen = true));
     this.#socket.addEventListener('message', ({ data }: MessageEvent<unknown>) => this.#receive(data));
     this.#socket.addEventListener('close', ({ code, reason }) => this.#end(code, reason));
   }
@@ -166,9 +171,16 @@ export class LiveCall implements AsyncIterable<Event> {
     this.#isClosed = true;
     if (code !== ENDED && !this.#failure) {
       const message = `the call ended with ${code}${reason === '' ? '' : `: ${reason}`}`;
-      this.#failure = TRY_AGAIN.has(code)
-        ? new ConnectionLostError(`${message}; open another one to continue`)
-        : new ServerError(message);
+      if (code === LOST && !this.#wasOpen)
+        this.#failure = new ConnectionLostError(
+          `no answer from ${this.#address}; does the server run, and has it the option live: liveEndpoint()?`,
+        );
+      else if (code === LOST)
+        this.#failure = new ConnectionLostError('the connection of the call was lost; open another one to continue');
+      else
+        this.#failure = TRY_AGAIN.has(code)
+          ? new ConnectionLostError(`${message}; open another one to continue`)
+          : new ServerError(message);
     }
     this.#wake?.();
   }

@@ -11,7 +11,7 @@ export interface UseAgentOptions extends SessionKey, AgentChatOptions {
 }
 
 /** The result of `useAgent`: a snapshot of the chat, and the actions of the person. */
-export interface UseAgentResult extends Pick<ChatSnapshot, 'status' | 'error'> {
+export interface UseAgentResult extends Pick<ChatSnapshot, 'status' | 'error' | 'failed'> {
   /** The whole conversation, of which `messages`, `requests` and `state` are parts. */
   readonly conversation: Conversation;
   /** The messages, oldest first. A message that did not change is the same object as before, so `memo` works. */
@@ -75,9 +75,9 @@ export function useAgent({ client, appName, userId, sessionId, ...options }: Use
     }),
     [chat],
   );
-  const { conversation, events, status, error } = snapshot;
+  const { conversation, events, status, error, failed } = snapshot;
   const { messages, requests, state, activeAgent } = conversation;
-  return { conversation, messages, requests, events, state, activeAgent, status, error, ...actions };
+  return { conversation, messages, requests, events, state, activeAgent, status, error, failed, ...actions };
 }
 
 /** Minimum pause between two drawings of chunks, in milliseconds. */
