@@ -100,3 +100,31 @@ test('a sequence below an LLM agent runs once more, and the LLM agent does not',
   const agent = new LlmAgent({ name: 'root', model, subAgents: [sequence] });
   expect(await answered(agent, {})).toEqual([['last: too early'], ['payer: paid', 'last: thanks']]);
 });
+
+test('one message with the confirmations for all agents side by side runs them once more, together', async () => {
+  const parallel = new ParallelAgent({
+    name: 'parallel',
+    subAgents: ['left', 'right'].map(
+      (name) =>
+        new LlmAgent({
+          name,
+          model: new ScriptedModel([{ calls: [{ name: 'pay' }] }, { text: 'paid' }]),
+          tools: [pay],
+        }),
+    ),
+  });
+  paid.length = 0;
+  const runner = new InMemoryRunner({ agent: parallel, appName: 'app' });
+  const { id: sessionId } = await runner.sessionService.createSession({ appName: 'app', userId: 'u' });
+  const asked = await runner.run({ userId: 'u', sessionId, newMessage: { parts: [{ text: 'go' }] } });
+  const parts = asked
+    .flatMap(getFunctionCalls)
+    .filter(({ name }) => name === REQUEST_CONFIRMATION_FUNCTION_CALL_NAME)
+    .map(({ id = '', name = '' }) => ({ functionResponse: { id, name, response: { confirmed: true } } }));
+  const events = await runner.run({ userId: 'u', sessionId, newMessage: { parts } });
+  const said = events.flatMap(
+    ({ author, content }) => content?.parts?.flatMap(({ text }) => (text ? author : [])) ?? [],
+  );
+  expect(said.toSorted()).toEqual(['left', 'right']);
+  expect(paid).toEqual(['paid', 'paid']);
+});

@@ -52,9 +52,14 @@ export async function* finishAnsweredStep(turn: AgentTurn): AsyncGenerator<Event
   const { context } = turn;
   const { session, invocation, invocationId } = context;
   const { resumedLog, ledger } = invocation;
+  const { events } = session;
   const isMessage = ({ author }: Event): boolean => author === 'user';
-  const newest = session.events.findLast(isMessage);
-  const messages = new Set([...(resumedLog?.events.filter(isMessage) ?? []), ...(newest ? [newest] : [])]);
+  const last = events.findLastIndex(isMessage);
+  // Answers to calls on several branches are several events, one after the other.
+  let first = last;
+  while (events[first - 1]?.author === 'user' && events[first - 1]?.invocationId === events[last]?.invocationId)
+    first--;
+  const messages = new Set([...(resumedLog?.events.filter(isMessage) ?? []), ...events.slice(first, last + 1)]);
   const calls = Calls.of(session, invocation.derived);
   const { toRun, waiting } = answersTo(
     [...messages].flatMap((message) => calls.answeredIn(message)),

@@ -1,17 +1,10 @@
-import {
-  BaseAgent,
-  createEvent,
-  type Event,
-  type EventActions,
-  type EventParams,
-  InvalidMessageError,
-} from '@eventloom/core';
+import { BaseAgent, createEvent, type Event, type EventActions, type EventParams } from '@eventloom/core';
 import { LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
 import { SequentialAgent } from '@eventloom/multi-agent';
 import { ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { LongRunningFunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
-import { agentOfCalls, lastSpeaker } from './pick-agent.ts';
+import { agentsOfCalls, lastSpeaker } from './pick-agent.ts';
 import { scenario, transferTo } from './fixtures/scenario.ts';
 
 function agentOf(name: string, config: Partial<LlmAgentConfig> = {}, steps: ScriptedStep[] = []): LlmAgent {
@@ -122,23 +115,31 @@ describe('a long history', () => {
 
 describe('function responses go to', () => {
   const callOf = (author: string, branch?: string) => ({ event: by(author), branch, about: undefined });
+  const pickedFor = (root: BaseAgent, ...calls: ReturnType<typeof callOf>[]) =>
+    agentsOfCalls(root, calls, (asked) => asked).map(({ agent, branch }) => [agent.name, branch]);
 
   test('the agent that made the calls, on its branch', () => {
-    const root = tree();
-    expect(agentOfCalls(root, [callOf('worker', 'par.worker')])).toEqual({
-      agent: root.findAgent('worker'),
-      branch: 'par.worker',
-    });
-    expect(agentOfCalls(root, [callOf('below'), callOf('below')])).toMatchObject({ agent: { name: 'below' } });
+    expect(pickedFor(tree(), callOf('worker', 'par.worker'))).toEqual([['worker', 'par.worker']]);
+    expect(pickedFor(tree(), callOf('below'), callOf('below'))).toEqual([['below', undefined]]);
   });
 
   test('the root if the agent no longer exists', () => {
-    expect(agentOfCalls(tree(), [callOf('retired')])).toMatchObject({ agent: { name: 'top' } });
+    expect(pickedFor(tree(), callOf('retired'), callOf('gone'))).toEqual([['top', undefined]]);
   });
 
-  test('exactly one agent per message', () => {
-    expect(() => agentOfCalls(tree(), [callOf('worker'), callOf('open')])).toThrow(InvalidMessageError);
-    expect(() => agentOfCalls(tree(), [callOf('open'), callOf('open', 'x')])).toThrow(InvalidMessageError);
+  test('each agent that made one of the calls, once for each branch', () => {
+    expect(pickedFor(tree(), callOf('worker'), callOf('open'), callOf('worker'), callOf('open', 'x'))).toEqual([
+      ['worker', undefined],
+      ['open', undefined],
+      ['open', 'x'],
+    ]);
+  });
+
+  test('an agent around those that made the calls, once', () => {
+    const root = tree();
+    expect(agentsOfCalls(root, [callOf('worker', 'par.worker'), callOf('open', 'x')], () => root)).toEqual([
+      { agent: root, branch: undefined },
+    ]);
   });
 });
 
@@ -192,14 +193,14 @@ test("the author of a run's error event is the active agent", async () => {
   expect(events.at(-1)?.parentExecutionId).toBe(handedOver?.executionId);
 });
 
-test('a message with responses for two agents is refused before anything is written', async () => {
+test('a message with responses for two agents runs both, one after the other, and nothing else', async () => {
   const ask = new LongRunningFunctionTool({ name: 'ask', description: '', execute: () => undefined });
-  const asking = (name: string, id: string) => agentOf(name, { tools: [ask] }, [{ calls: [{ name: 'ask', id }] }]);
-  const root = new SequentialAgent({ name: 'steps', subAgents: [asking('a', 'c1'), asking('b', 'c2')] });
-  const { run, stored } = await scenario({ agent: root });
+  const asking = (name: string, id: string) =>
+    agentOf(name, { tools: [ask] }, [{ calls: [{ name: 'ask', id }] }, `${name} knows`]);
+  const subAgents = [asking('a', 'c1'), asking('b', 'c2'), agentOf('next', {}, ['next'])];
+  const { run } = await scenario({ agent: new SequentialAgent({ name: 'steps', subAgents }) });
   await run();
-  const before = await stored();
   const answer = (id: string) => ({ functionResponse: { id, name: 'ask', response: {} } });
-  await expect(run([answer('c1'), answer('c2')])).rejects.toBeInstanceOf(InvalidMessageError);
-  expect(await stored()).toEqual(before);
+  const events = await run([answer('c1'), answer('c2')]);
+  expect(events.map(({ content }) => content?.parts?.[0]?.text)).toEqual(['a knows', 'b knows']);
 });

@@ -29,30 +29,30 @@ export interface PickedAgent {
   readonly branch?: string | undefined;
 }
 
+/** The agents that a run starts with, one after the other. */
+export type PickedAgents = readonly [PickedAgent, ...PickedAgent[]];
+
 /**
- * Picks the agent that the run starts with.
+ * Picks the agents that the run starts with: several only for a message that answers calls of several agents.
  * @param matched the message, matched to the calls that it answers; undefined for one that answers none
  */
-export function pickAgent(
+export function pickAgents(
   runner: Runner,
   { resumed, loaded, window }: LockedRun,
   matched?: MatchedMessage,
-): MaybePromise<PickedAgent> {
+): MaybePromise<PickedAgents> {
   const { agent, sessionService } = runner;
-  if (resumed) return resumed.picked;
+  if (resumed) return [resumed.picked];
   if (matched && matched.calls.length > 0) {
     const known = Calls.of(loaded.session, loaded.derived);
     const calls = matched.calls.map((call) => outsideScopes(call, known));
-    const asked = agentOfCalls(agent, calls);
-    if (enclosureOf(asked.branch) !== '') return asked;
-    const taker = runner.agentForAnswers(asked.agent);
-    return taker === asked.agent ? asked : { agent: taker };
+    return agentsOfCalls(agent, calls, (asked) => runner.agentForAnswers(asked));
   }
-  if (agent.subAgents.length === 0) return { agent };
+  if (agent.subAgents.length === 0) return [{ agent }];
   const { session, derived } = loaded;
   const isCut = window === undefined && session.events.length < session.lastSeq;
   if (isCut) return pickLastAgent(agent, loaded, sessionService);
-  return { agent: lastSpeaker(agent, session.events, derived) };
+  return [{ agent: lastSpeaker(agent, session.events, derived) }];
 }
 
 /** The last agent that spoke in the first `count` events. These events are not read again. */
@@ -77,34 +77,48 @@ function outsideScopes(call: SessionCall, known: Calls): SessionCall {
   return at;
 }
 
+/** The properties of a call by which its agent is found. */
+type CallOfAgent = Pick<SessionCall, 'event' | 'branch' | 'about'>;
+
 /**
- * Returns the agent that made the calls which a message answers, at any place in the tree; the root if the tree no longer has it.
+ * Returns the agents that made the calls which a message answers, each once for a branch, in the order of the answers. Instead of an agent that is not called
+ * as a tool, `takerOf` may give one around it.
  *
- * @throws InvalidMessageError if the calls are of several agents, for an answer to a request about a tool call of an agent that the tree no longer has,
- * because no other agent can run that call, and for an answer that can be used only in the run that made the call: a node of a graph asked
+ * @throws InvalidMessageError as `agentOfCall`
  */
-export function agentOfCalls(
+export function agentsOfCalls(
   root: BaseAgent,
-  calls: readonly Pick<SessionCall, 'event' | 'branch' | 'about'>[],
-): PickedAgent {
-  const [first] = calls;
-  if (!first) return { agent: root };
-  const { event, branch } = first;
-  const { author } = event;
-  if (calls.some((call) => call.event.author !== author || call.branch !== branch)) {
-    throw new InvalidMessageError(
-      'newMessage: answers calls of several agents in a run that is not resumable; send one message per agent',
-    );
+  calls: readonly CallOfAgent[],
+  takerOf: (asked: BaseAgent) => BaseAgent,
+): PickedAgents {
+  const picked = new Map<string, PickedAgent>();
+  for (const call of calls) {
+    const asked = agentOfCall(root, call);
+    const taker = enclosureOf(call.branch) === '' ? takerOf(asked) : asked;
+    // An agent around the one that asked has another branch.
+    const branch = taker === asked ? call.branch : undefined;
+    picked.set(`${taker.name} ${branch ?? ''}`, { agent: taker, branch });
   }
+  const [first = { agent: root }, ...others] = picked.values();
+  return [first, ...others];
+}
+
+/**
+ * Returns the agent that made a call, at any place in the tree; the root if the tree no longer has it.
+ *
+ * @throws InvalidMessageError for an answer to a request about a tool call of an agent that the tree no longer has, because no other agent can run that
+ *   call, and for an answer that can be used only in the run that made the call: a node of a graph asked
+ */
+function agentOfCall(root: BaseAgent, { event: { author }, about }: CallOfAgent): BaseAgent {
   const agent = root.findAgent(author);
-  if (!agent && calls.some(({ about }) => about)) throw answersGoneAgent(author);
+  if (!agent && about) throw answersGoneAgent(author);
   // A node has no place in the tree of agents.
   const takers = agent ? [agent] : [...agentsAndTools(root)].filter((each) => isBaseAgent(each));
   if (takers.some((taker) => !taker.takesLateAnswers))
     throw new InvalidMessageError(
       `newMessage: answers a call of "${author}", which takes an answer only in the run that made the call, and that run has ended; send a message without the answer`,
     );
-  return { agent: agent ?? root, branch };
+  return agent ?? root;
 }
 
 /** Creates the error for an answer that only an agent could use that the tree no longer has. */
@@ -138,14 +152,14 @@ async function pickLastAgent(
   root: BaseAgent,
   { session, derived }: LoadedSession,
   service: BaseSessionService,
-): Promise<PickedAgent> {
+): Promise<PickedAgents> {
   const { events } = session;
   if (!findSpeaker(root, events)) {
     const newest = await readNewest(service, sessionKeyOf(session), (read) => findSpeaker(root, read) !== undefined);
     const speaker = findSpeaker(root, newest);
     if (speaker) rememberSpeaker(derived, events.length, speaker);
   }
-  return { agent: lastSpeaker(root, events, derived) };
+  return [{ agent: lastSpeaker(root, events, derived) }];
 }
 
 /** Returns the last agent that spoke and that can return control to the root. */

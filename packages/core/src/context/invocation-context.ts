@@ -124,6 +124,8 @@ export class InvocationContext {
   operation: ObservedOperation | undefined;
   /** False before any agent has started. */
   readonly #hasAgent: boolean;
+  /** True once an agent was started from this context. */
+  #hasFirst = false;
   readonly #parent: InvocationContext | undefined;
   #isPaused: boolean;
   /** True once this execution has an event. */
@@ -175,9 +177,10 @@ export class InvocationContext {
     });
   }
 
-  /** Creates the context of an agent that is started from this context. The first agent's execution id is the invocation id. @internal */
+  /** Creates the context of an agent that is started from this context. The execution id of a run's first agent is the invocation id. @internal */
   forAgent(agent: BaseAgent, place: AgentPlace = {}): InvocationContext {
-    const first = !this.#hasAgent;
+    const first = !this.#hasAgent && !this.#hasFirst;
+    this.#hasFirst = true;
     const branch = place.branch ?? this.branch;
     const resumedFrom = this.invocation.resumedLog && this.#resumedExecutionOf(agent, branch);
     return new InvocationContext({
