@@ -17,6 +17,7 @@ import {
   describeKind,
   isBaseAgent,
   isBaseTool,
+  isBookkeeping,
   jsonOrText,
   type OptionRules,
   wrongOption,
@@ -46,7 +47,7 @@ export type NodeLike = RunnableNode | 'START';
 
 /** Options of `node`, for programs that were written for `@google/adk`. They replace those of the value. */
 export interface AdkNodeOptions extends Partial<Omit<BaseNodeConfig, 'waitForOutput'>> {
-  /** The credential that a function needs. If the user gave none, the node asks for it and waits. */
+  /** The credential that a function needs. If the user gave none, the node asks for it and waits. Refused for other nodes than those of functions. */
   readonly authConfig?: AuthConfig | undefined;
   /** True runs the node once for each item of its input, which is a list, and makes a list of the outputs. Default false. */
   readonly parallelWorker?: boolean | undefined;
@@ -91,6 +92,7 @@ export interface FunctionNodeConfig extends Partial<Omit<BaseNodeConfig, 'name'>
 export class FunctionNode<TInput = unknown, TOutput = unknown> extends BaseNode<TInput, TOutput> {
   readonly authConfig: AuthConfig | undefined;
   readonly #handler: FunctionNodeHandler<TInput, TOutput>;
+  readonly #config: FunctionNodeConfig;
 
   /** @throws ConfigurationError for a name that is not text, and a value that is not a function */
   constructor(name: string, handler: FunctionNodeHandler<TInput, TOutput>, config: FunctionNodeConfig = {}) {
@@ -105,6 +107,13 @@ export class FunctionNode<TInput = unknown, TOutput = unknown> extends BaseNode<
     super({ ...config, name });
     this.authConfig = config.authConfig;
     this.#handler = handler;
+    this.#config = config;
+  }
+
+  /** Creates a node with the same function, and with some options changed. @internal */
+  copy({ name = this.name, ...options }: AdkNodeOptions): FunctionNode<TInput, TOutput> {
+    const changes = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+    return new FunctionNode(name, this.#handler, { ...this.#config, ...changes });
   }
 
   protected override async *runImpl(context: AdkNodeContext, input: TInput): AsyncGenerator<unknown, void, void> {
@@ -212,8 +221,8 @@ export class AgentNode extends BaseNode {
       yield* own.runAgent(agent, { ...branchOf(context), abort: guard });
       return;
     }
-    const turn = new NodeTurn(agent, input, place);
-    const callId = `${context.nodePath}#${place.activation}!${context.attemptCount}`;
+    const turn = new NodeTurn(agent, input, context);
+    const callId = context.attemptId;
     if (!isIsolated(agent)) {
       if (isUnread(input, agent, place)) {
         const reader = new InputReader({ name: agent.name });
@@ -239,7 +248,7 @@ export class AgentNode extends BaseNode {
     for await (const event of events) {
       note(event);
       // Bookkeeping events are stored, but are not output of the node.
-      if (event.content ?? event.errorCode ?? event.nodeEvent) yield event;
+      if (!isBookkeeping(event)) yield event;
     }
     if (open.size > 0 && !invocationContext.isResumable)
       throw new ConfigurationError(
@@ -315,13 +324,13 @@ class InputReader extends BaseAgent {
 class NodeTurn extends BaseAgent {
   readonly #agent: LlmAgent;
   readonly #input: unknown;
-  readonly #place: NodePlace;
+  readonly #node: AdkNodeContext;
 
-  constructor(agent: LlmAgent, input: unknown, place: NodePlace) {
+  constructor(agent: LlmAgent, input: unknown, node: AdkNodeContext) {
     super({ name: agent.name });
     this.#agent = agent;
     this.#input = input;
-    this.#place = place;
+    this.#node = node;
   }
 
   protected override get makesCompleteEvents(): boolean {
@@ -329,13 +338,17 @@ class NodeTurn extends BaseAgent {
   }
 
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    const { place } = this.#node;
     const own = context.withInvocation({ ...context.invocation, rootAgent: this.#agent });
-    scopeInstructions(own.invocation, { input: this.#input, outputs: this.#place.outputs });
+    scopeInstructions(own.invocation, { input: this.#input, outputs: place.outputs });
     for await (const event of own.runAgent(this.#agent)) {
       if (context.progress.isCommitted(event)) yield event;
-      else if (event.partial === true) yield withNode(this.#place, event);
-      else if (!this.#waits(context)) yield withNode(this.#place, withOutput(this.#agent, event));
-      else if (!isEnd(event)) yield withNode(this.#place, event);
+      else if (event.partial === true) yield withNode(place, event);
+      else {
+        this.#node.checkState(event.actions);
+        if (!this.#waits(context)) yield withNode(place, withOutput(this.#agent, event));
+        else if (!isEnd(event)) yield withNode(place, event);
+      }
     }
     if (this.#waits(context)) context.pause();
   }
@@ -347,7 +360,7 @@ class NodeTurn extends BaseAgent {
       ({ isLongRunning, responses, event: { nodeInfo, invocationId: madeIn } }) =>
         isLongRunning &&
         madeIn === invocationId &&
-        nodeInfo?.path === this.#place.nodePath &&
+        nodeInfo?.path === this.#node.nodePath &&
         !responses.some(({ event: { author } }) => author === 'user'),
     );
   }
@@ -465,6 +478,13 @@ class RenamedNode extends BaseNode {
   protected override runImpl(context: AdkNodeContext, input: unknown): AsyncGenerator<unknown, void, void> {
     return this.inner.run(context, input);
   }
+
+  /** Names this node as the author of the events of the inner one. Those of an agent keep the name of the agent. */
+  protected override async toEvent(context: AdkNodeContext, item: unknown): Promise<Event | undefined> {
+    const event = await super.toEvent(context, item);
+    if (event?.author !== this.inner.name || this.inner instanceof AgentNode) return event;
+    return context.invocationContext.progress.isCommitted(event) ? event : { ...event, author: this.name };
+  }
 }
 
 /** Returns true for a value that an edge can connect. */
@@ -483,8 +503,14 @@ export function buildNode(value: NodeLike, options: AdkNodeOptions = {}): BaseNo
 }
 
 function buildOne(value: RunnableNode, options: AdkNodeOptions): BaseNode {
-  if (isBaseNode(value))
-    return Object.values(options).some((each) => each !== undefined) ? new RenamedNode(value, options) : value;
+  const isChanged = Object.values(options).some((each) => each !== undefined);
+  if (value instanceof FunctionNode && value.constructor === FunctionNode)
+    return isChanged ? value.copy(options) : value;
+  if (options.authConfig && typeof value !== 'function')
+    throw new ConfigurationError(
+      `node: authConfig: only the node of a function asks for a credential, and "${value.name}" would run without it; write node(async (context, input) => …, { name, authConfig }) before it`,
+    );
+  if (isBaseNode(value)) return isChanged ? new RenamedNode(value, options) : value;
   if (isBaseAgent(value)) return new AgentNode(value, options);
   if (isBaseTool(value)) return new ToolNode(value, options);
   if (typeof value !== 'function')

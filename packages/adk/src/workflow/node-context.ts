@@ -97,6 +97,8 @@ export class AdkNodeContext implements NodeResult {
   interruptIds: string[] = [];
   /** Number of the attempt, from 1. */
   attemptCount = 1;
+  /** Identifies the attempt among all of this run, also those in earlier attempts of its workflow. */
+  attemptId = '';
   /** True once a node that ran with `useAsOutput` gave the output. */
   outputDelegated = false;
   /** The route in the last event of the node with one. A route that the function only assigned is in none. */
@@ -108,6 +110,7 @@ export class AdkNodeContext implements NodeResult {
   /** Changes of state that no event holds yet. */
   actions: EventActions = createEventActions();
   readonly place: NodePlace;
+  readonly #schema: StateSchema | undefined;
   #guard: AbortGuard;
   #state: State | undefined;
 
@@ -119,12 +122,14 @@ export class AdkNodeContext implements NodeResult {
     this.resumeInputs = place.resumeInputs;
     this.isolationScope = place.isolationScope;
     this.stateSchema = place.stateSchema;
+    this.#schema = place.stateSchema && new StateSchema(place.stateSchema);
     this.#guard = place.guard;
   }
 
   /** Begins an attempt, and clears the output, the questions and the state changes of the one before. */
-  beginAttempt(attempt: number, guard: AbortGuard): void {
+  beginAttempt(attempt: number, attemptId: string, guard: AbortGuard): void {
     this.attemptCount = attempt;
+    this.attemptId = attemptId;
     this.output = undefined;
     this.route = this.storedRoute = undefined;
     this.hasResultEvent = false;
@@ -151,9 +156,15 @@ export class AdkNodeContext implements NodeResult {
 
   /** The session's state. Writes are stored with the next event of the node, and other nodes see them at once. */
   get state(): State {
-    return (this.#state ??= this.stateSchema
-      ? new CheckedState(this.invocationContext.invocation.session.state, this.actions, this.stateSchema)
-      : new State(this.invocationContext.invocation.session.state, this.actions));
+    const { state } = this.invocationContext.invocation.session;
+    return (this.#state ??= this.#schema
+      ? new CheckedState(state, this.actions, this.#schema)
+      : new State(state, this.actions));
+  }
+
+  /** Checks the state that an event of the node writes. @throws StateSchemaError */
+  checkState({ stateDelta }: EventActions): void {
+    if (this.#schema) for (const [key, value] of Object.entries(stateDelta)) this.#schema.check(key, value);
   }
 
   get branch(): string | undefined {
@@ -198,20 +209,29 @@ export class AdkNodeContext implements NodeResult {
 
 /** State whose keys and values a schema declares. */
 class CheckedState extends State {
-  readonly #schema: Readonly<Record<string, unknown>>;
+  readonly #schema: StateSchema;
 
-  constructor(view: Record<string, unknown>, actions: EventActions, schema: SchemaLike) {
+  constructor(view: Record<string, unknown>, actions: EventActions, schema: StateSchema) {
     super(view, actions);
-    this.#schema = new ValueSchema(schema, 'stateSchema').json;
+    this.#schema = schema;
   }
 
   override set(key: string, value: unknown): void {
-    this.#check(key, value);
+    this.#schema.check(key, value);
     super.set(key, value);
+  }
+}
+
+/** The keys and values that nodes may write to state. */
+class StateSchema {
+  readonly #schema: Readonly<Record<string, unknown>>;
+
+  constructor(schema: SchemaLike) {
+    this.#schema = new ValueSchema(schema, 'stateSchema').json;
   }
 
   /** Checks a write to state. @throws StateSchemaError for a key without a prefix that the schema does not have, and for a value that does not match */
-  #check(key: string, value: unknown): void {
+  check(key: string, value: unknown): void {
     const { properties, $defs } = this.#schema;
     if (key.includes(':') || typeof properties !== 'object' || properties === null) return;
     const declared: unknown = Object.hasOwn(properties, key) ? Reflect.get(properties, key) : undefined;

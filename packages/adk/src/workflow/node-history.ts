@@ -217,7 +217,9 @@ function eventsOfRun({ invocation, invocationId }: InvocationContext): Event[] {
       group.push(event);
       continue;
     }
-    if (group && !hasOpenQuestion(group, calls)) break;
+    // Other agents, and programs that append events, take no part in the workflow.
+    if (group && !group.some(isOfNode)) before.pop();
+    else if (group && !hasOpenQuestion(group, calls)) break;
     before.push([event]);
   }
   const last = before.at(-1);
@@ -226,11 +228,13 @@ function eventsOfRun({ invocation, invocationId }: InvocationContext): Event[] {
   return [...before.flat().toReversed(), ...recorded, ...newest.toReversed()];
 }
 
+function isOfNode({ nodeInfo }: Event): boolean {
+  return nodeInfo?.path !== undefined;
+}
+
 /** Returns true if a node asked a person in these events of a run, and no message of that run answers it. */
 function hasOpenQuestion(events: readonly Event[], calls: Calls): boolean {
-  const questions = events
-    .filter(({ nodeInfo }) => nodeInfo?.path !== undefined)
-    .flatMap((event) => calls.madeIn(event));
+  const questions = events.filter(isOfNode).flatMap((event) => calls.madeIn(event));
   return questions.some(
     ({ isLongRunning, responses, event: { invocationId } }) =>
       isLongRunning && !responses.some(({ event }) => event.author === 'user' && event.invocationId === invocationId),

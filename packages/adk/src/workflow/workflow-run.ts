@@ -48,6 +48,8 @@ interface Outer {
 /** The place of a run below the node that runs it. */
 interface RunPlace extends AdkRunNodeOptions {
   readonly runId: string;
+  /** Number of the run in the graph of the outer node: another attempt of that node does not repeat it once it is done. Default: the next one. */
+  readonly number?: number | undefined;
   /** Default: the path of the outer node and the name. */
   readonly nodePath?: string | undefined;
 }
@@ -62,8 +64,10 @@ export class WorkflowRun implements NodeRuns {
   lastOutput: { readonly value: unknown } | undefined;
   readonly #channel = new EventQueue();
   readonly #outputs = new Map<string, unknown>();
-  /** Numbers of the runs so far, by path and run of the outer node. */
+  /** Numbers of the runs so far, by path and run of the outer node, and of the attempts, by path and activation. */
   readonly #counts = new Map<string, number>();
+  /** Results of runs in graphs that are done, by path and activation. */
+  readonly #done = new Map<string, NodeResult>();
   /** Runs of `runNode`, by the node that made them. */
   readonly #dynamic = new WeakMap<AdkNodeContext, DynamicRuns>();
   /** Numbers of the attempts after which errors were thrown. */
@@ -170,10 +174,11 @@ export class WorkflowRun implements NodeRuns {
   async runNode(outer: Outer, node: BaseNode, input: unknown, options: RunPlace): Promise<NodeResult> {
     const name = options.nodeName ?? node.name;
     const nodePath = options.nodePath ?? (outer.nodePath ? `${outer.nodePath}.${name}` : name);
-    const place = `${nodePath}#${outer.activation}`;
-    const count = (this.#counts.get(place) ?? 0) + 1;
-    this.#counts.set(place, count);
-    const activation = outer.activation === '' ? `${count}` : `${outer.activation}.${count}`;
+    const number = options.number ?? this.#countUp(`${nodePath}#${outer.activation}`);
+    const activation = outer.activation === '' ? `${number}` : `${outer.activation}.${number}`;
+    const place = `${nodePath}#${activation}`;
+    const done = this.#done.get(place);
+    if (done) return done;
     const prior = this.history.take(nodePath, node.rerunOnResume);
     const known = prior && knownResult(prior, node, outer.branch);
     const branch =
@@ -185,6 +190,7 @@ export class WorkflowRun implements NodeRuns {
       else if (this.history.isPrompted) await this.#askAgain(prior.events, known.interruptIds);
       if (prior.output !== undefined && !prior.isReplaced) this.lastOutput = { value: prior.output };
       this.#outputs.set(name, known.output);
+      if (options.number !== undefined) this.#keep(place, node, known);
       return known;
     }
     const declared = node.isolationScope === true ? `${nodePath}@${options.runId}` : node.isolationScope;
@@ -208,7 +214,20 @@ export class WorkflowRun implements NodeRuns {
     });
     await this.#runWithCallbacks(node, context, name, input);
     if (context.interruptIds.length === 0) this.#outputs.set(name, context.output);
+    if (options.number !== undefined) this.#keep(place, node, context);
     return context;
+  }
+
+  /** Keeps the result of a node that is done. */
+  #keep(place: string, { waitForOutput }: BaseNode, { output, route, branch, interruptIds }: NodeResult): void {
+    const isDone = interruptIds.length === 0 && (!waitForOutput || output !== undefined || route !== undefined);
+    if (isDone) this.#done.set(place, { output, route, branch, interruptIds });
+  }
+
+  #countUp(what: string): number {
+    const count = (this.#counts.get(what) ?? 0) + 1;
+    this.#counts.set(what, count);
+    return count;
   }
 
   /** Posts the questions of a node that are still open, so that the reader of this run sees what it waits for. */
@@ -280,7 +299,8 @@ export class WorkflowRun implements NodeRuns {
     const { place } = context;
     for (let attempt = 1; ; attempt++) {
       const guard = place.guard.fork();
-      context.beginAttempt(attempt, guard);
+      const run = `${place.nodePath}#${place.activation}`;
+      context.beginAttempt(attempt, `${run}!${this.#countUp(`${run}!`)}`, guard);
       const { timeout } = node;
       const callOff =
         timeout === undefined
@@ -360,6 +380,7 @@ export class WorkflowRun implements NodeRuns {
     const { output, route, errorCode, errorMessage, longRunningToolIds } = event;
     const isNew = !this.context.progress.isCommitted(event);
     const isRepeated = isNew && output !== undefined && context.outputDelegated;
+    if (isNew) context.checkState(event.actions);
     if (event.partial !== true) {
       if (output !== undefined) context.output = output;
       if (route !== undefined) context.route = context.storedRoute = route;

@@ -39,8 +39,10 @@ const OPTIONS: OptionRules<WorkflowConfig> = {
 /** A node that is to run. */
 interface Trigger {
   readonly input: unknown;
+  /** True to run it on a branch of its own, unless the node before it has one. */
   readonly useSubBranch: boolean;
-  readonly branch?: string | undefined;
+  /** The branch of the node before it. */
+  readonly branch: string | undefined;
 }
 
 /**
@@ -123,8 +125,10 @@ class GraphTurn {
   /** Nodes that are to run, in the order in which they were reached. */
   readonly #waiting = new Map<string, Trigger[]>();
   readonly #running = new Map<string, Promise<void>>();
-  /** Results of the nodes that are done. */
+  /** Results of the nodes that are done and were not reached again since. */
   readonly #done = new Map<string, NodeResult>();
+  /** Numbers of the runs so far, by node. */
+  readonly #counts = new Map<string, number>();
   readonly #interruptIds = new Set<string>();
   #failure: { readonly name: string; readonly error: unknown } | undefined;
 
@@ -182,10 +186,12 @@ class GraphTurn {
     const { place } = this.#context;
     const outer = { ...place, stateSchema: this.#context.stateSchema, guard: this.#guard };
     try {
-      const count = (this.#counts.get(name) ?? 0) + 1;
-      this.#counts.set(name, count);
+      const number = (this.#counts.get(name) ?? 0) + 1;
+      this.#counts.set(name, number);
+      const runId = `${number}`;
       const result = await this.#run.runNode(outer, node, input, {
-        runId: `${count}`,
+        runId,
+        number,
         useSubBranch,
         overrideBranch: branch,
       });
@@ -199,18 +205,15 @@ class GraphTurn {
     }
   }
 
-  readonly #counts = new Map<string, number>();
-
-  /** Schedules the nodes that follow a node. A node that requires all its predecessors is scheduled when the last of them has completed. */
+  /**
+   * Schedules the nodes that follow a node. A node that requires all its predecessors is scheduled when the last of them has completed, or by START
+   * at once.
+   */
   #follow(name: string, { output, route, branch }: NodeResult): void {
     const next = this.#graph.getNextPendingNodes(name, route);
     for (const target of next) {
-      if (!this.#nodeOf(target).requiresAllPredecessors) {
-        this.#trigger(target, {
-          input: output,
-          useSubBranch: next.length > 1,
-          branch: next.length > 1 ? undefined : branch,
-        });
+      if (name === START.name || !this.#nodeOf(target).requiresAllPredecessors) {
+        this.#trigger(target, { input: output, useSubBranch: next.length > 1, branch });
         continue;
       }
       const before = new Set(
@@ -227,6 +230,7 @@ class GraphTurn {
   }
 
   #trigger(name: string, trigger: Trigger): void {
+    this.#done.delete(name);
     const triggers = this.#waiting.get(name);
     if (triggers) triggers.push(trigger);
     else this.#waiting.set(name, [trigger]);

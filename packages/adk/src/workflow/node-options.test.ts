@@ -1,0 +1,113 @@
+import { type Event, getFunctionCalls } from '@eventloom/core';
+import { ScriptedModel } from '@eventloom/testing';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import {
+  createEvent,
+  type EdgeItem,
+  FunctionTool,
+  InMemoryRunner,
+  JoinNode,
+  LlmAgent,
+  node,
+  type WorkflowConfig,
+  Workflow,
+} from '../index.ts';
+
+/** Runs a workflow of these edges. Returns its events, and the state of its session afterwards. */
+async function play(edges: EdgeItem[], options: Partial<WorkflowConfig> = {}) {
+  const runner = new InMemoryRunner({ agent: new Workflow({ name: 'w', edges, ...options }), appName: 'app' });
+  const key = { appName: 'app', userId: 'u', sessionId: 's' };
+  await runner.sessionService.createSession(key);
+  const events: Event[] = [];
+  let thrown: unknown;
+  try {
+    const newMessage = { role: 'user', parts: [{ text: 'go' }] };
+    for await (const event of runner.runAsync({ ...key, newMessage })) events.push(event);
+  } catch (error) {
+    thrown = error;
+  }
+  return { events, thrown, state: (await runner.sessionService.getSession(key))?.state };
+}
+
+describe('stateSchema refuses', () => {
+  const stateSchema = z.object({ ok: z.number() });
+  const agent = (outputKey: string) =>
+    new LlmAgent({ name: 'agent', model: new ScriptedModel([{ text: 'said' }]), outputKey });
+
+  test.each([
+    ['a key that it does not declare in an event of a node', { nope: 1 }],
+    ['a value of another type in an event of a node', { ok: 'text' }],
+  ])('%s', async (_what, stateDelta) => {
+    const work = node(() => createEvent({ output: 1, actions: { stateDelta } }), { name: 'work' });
+    const { thrown, state } = await play([['START', work]], { stateSchema });
+    expect(thrown).toMatchObject({ code: 'ADK_STATE_SCHEMA' });
+    expect(state).toEqual({});
+  });
+
+  test('the outputKey of an agent that it does not declare', async () => {
+    const { thrown, state } = await play([['START', agent('nope')]], { stateSchema });
+    expect(thrown).toMatchObject({ code: 'ADK_STATE_SCHEMA' });
+    expect(state).toEqual({});
+  });
+
+  test('no keys with a prefix, and no declared ones', async () => {
+    const actions = { stateDelta: { ok: 1, 'user:tea': true } };
+    const work = node(() => createEvent({ output: 1, actions }), { name: 'work' });
+    const { thrown, state } = await play([['START', work, agent('user:said')]], { stateSchema });
+    expect(thrown).toBeUndefined();
+    expect(state).toEqual({ ok: 1, 'user:tea': true, 'user:said': 'said' });
+  });
+});
+
+test('the events of state that callbacks of an agent in a node write are yielded', async () => {
+  const agent = new LlmAgent({
+    name: 'agent',
+    model: new ScriptedModel([{ text: 'said' }]),
+    beforeAgentCallback: ({ state }) => void state.set('before', 1),
+    afterAgentCallback: ({ state }) => void state.set('after', 2),
+  });
+  const { events } = await play([['START', agent]]);
+  expect(events.map(({ actions, output }) => [actions.stateDelta, output])).toEqual([
+    [{ before: 1 }, undefined],
+    [{}, 'said'],
+    [{ after: 2 }, undefined],
+  ]);
+});
+
+describe('node(other, options)', () => {
+  const authConfig = {
+    authScheme: { type: 'apiKey', name: 'X-Key', in: 'header' },
+    rawAuthCredential: { authType: 'apiKey' },
+    credentialKey: 'key',
+  } as const;
+
+  test('asks for the credential of its authConfig before the function of the other node runs', async () => {
+    let runs = 0;
+    const work = node(() => ++runs, { name: 'work', description: 'Works.' });
+    const guarded = node(work, { authConfig });
+    expect(guarded.description).toBe('Works.');
+    const { events } = await play([['START', guarded]]);
+    expect(events.flatMap(getFunctionCalls)).toMatchObject([{ name: 'adk_request_credential', id: 'key' }]);
+    expect(runs).toBe(0);
+  });
+
+  test('refuses an authConfig for work that would not ask for the credential', () => {
+    const tool = new FunctionTool({ name: 'pay', description: 'Pays.', execute: () => 'paid' });
+    const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([]) });
+    for (const other of [tool, agent, new JoinNode({ name: 'join' })])
+      expect(() => node(other, { authConfig })).toThrow(
+        `node: authConfig: only the node of a function asks for a credential, and "${other.name}" would run without it`,
+      );
+  });
+
+  test('is the author of the events of a function and of other nodes that are no agents', async () => {
+    const work = node(() => 'done', { name: 'work' });
+    const join = new JoinNode({ name: 'join' });
+    const { events } = await play([['START', node(work, { name: 'first' }), node(join, { name: 'second' })]]);
+    expect(events.map(({ author, nodeInfo }) => [author, nodeInfo?.path])).toEqual([
+      ['first', 'w.first'],
+      ['second', 'w.second'],
+    ]);
+  });
+});
