@@ -185,8 +185,7 @@ export class AdkRunner extends Runner {
     this.pluginManager = new AdkPluginManager(allPlugins);
     this.isResumable = resumable ?? hasNodes;
     this.hidesBookkeeping = resumable !== true && hasNodes;
-    // A workflow itself takes the text of a message for the answer to its question.
-    this.takesTextAnswers = hasNodes && !isWorkflow(root);
+    this.takesTextAnswers = hasNodeTools(root);
   }
 
   get '~eventloom.adk-runner'(): true {
@@ -207,7 +206,8 @@ export class AdkRunner extends Runner {
     const asked: { newMessage?: Content | undefined } & AdkRunAsyncParams = withRunConfig({ ...params });
     return withAdkEnds(super.runAsync(asked), params, this.hidesBookkeeping, async () => {
       const events = await readRecentEvents(this, params);
-      const answer = (confirms && toConfirmation(events, text)) || (this.takesTextAnswers && toAnswer(events, text));
+      const answer =
+        (confirms && toConfirmation(events, text)) || (this.takesTextAnswers && toAnswer(this.agent, events, text));
       if (answer) asked.newMessage = answer;
     });
   }
@@ -308,8 +308,11 @@ function toConfirmation(events: readonly Event[], text: string): Content | undef
   return { role: 'user', parts: [{ functionResponse: { id, name: REQUEST_CONFIRMATION, response: { ...response } } }] };
 }
 
-/** Returns the text as the response to the only open question of the last run; undefined if nodes have asked none, or several. */
-function toAnswer(recent: readonly Event[], text: string): Content | undefined {
+/**
+ * Returns the text as the response to the only open question of the last run; undefined if nodes have asked none, or several, and for a question of a
+ * workflow that is the root: it takes the text of a message itself.
+ */
+function toAnswer(root: BaseAgent, recent: readonly Event[], text: string): Content | undefined {
   const last = recent.at(-1)?.invocationId;
   const events = recent.filter(
     ({ author, invocationId, nodeInfo }) => invocationId === last && (author === 'user' || nodeInfo !== undefined),
@@ -317,6 +320,8 @@ function toAnswer(recent: readonly Event[], text: string): Content | undefined {
   const [question, ...others] = getPendingUserInputRequests(events);
   if (question?.kind !== 'input' || others.length > 0) return undefined;
   const { interruptId: id, functionCallName: name } = question;
+  const asked = events.find((event) => event.longRunningToolIds?.includes(id));
+  if (isWorkflow(root) && asked?.nodeInfo?.path?.startsWith(`${root.name}.`)) return undefined;
   return { role: 'user', parts: [{ functionResponse: { id, name, response: { result: text } } }] };
 }
 

@@ -21,7 +21,7 @@ import { LlmEventSummarizer } from '@eventloom/llm-agent';
 import { ScriptedLiveModel, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
-import { LiveRequestQueue, LlmAgent, Runner, type RunnerConfig } from './index.ts';
+import { InMemoryRunner, LiveRequestQueue, LlmAgent, Runner, type RunnerConfig } from './index.ts';
 
 const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
 const TITLE = { type: 'object', properties: { title: { type: 'string' } }, required: ['title'] };
@@ -441,4 +441,21 @@ test('a live run of an agent with a task sub-agent is refused', async () => {
     for await (const event of stream) expect(event.errorCode).toBe('CONFIGURATION');
   };
   await expect(read()).rejects.toThrow('a live run starts no task of the sub-agent "clerk"');
+});
+
+test('a resumable run ends after the task of a sub-agent, and calls afterAgentCallback', async () => {
+  const helper = new LlmAgent({ name: 'helper', mode: 'single_turn', model: new ScriptedModel(['done']) });
+  const after: string[] = [];
+  const agent = new LlmAgent({
+    name: 'agent',
+    model: new ScriptedModel([{ calls: [{ name: 'helper', args: { request: 'help' } }] }, 'It is done.']),
+    subAgents: [helper],
+    afterAgentCallback: ({ agentName }) => void after.push(agentName),
+  });
+  const runner = new InMemoryRunner({ agent, appName: 'app', resumabilityConfig: { isResumable: true } });
+  const key = { appName: 'app', userId: 'u', sessionId: 's' };
+  await runner.sessionService.createSession(key);
+  await runner.run({ ...key, newMessage: { role: 'user', parts: [{ text: 'go' }] } });
+  expect(after).toEqual(['agent']);
+  expect((await runner.sessionService.getSession(key))?.events.at(-1)?.object).toBe('runner.end');
 });

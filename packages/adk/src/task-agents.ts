@@ -1,6 +1,5 @@
 import {
   type BaseAgent,
-  BaseTool,
   ConfigurationError,
   type Event,
   type FunctionDeclaration,
@@ -11,6 +10,7 @@ import {
 import { Calls, isRecord, type SessionCall } from '@eventloom/core/internal';
 import { isLlmAgent, type LlmAgent } from '@eventloom/llm-agent';
 import { ValueSchema } from '@eventloom/tools';
+import { OpenCallTool } from './open-call-tool.ts';
 
 const REQUEST = {
   type: 'object',
@@ -23,12 +23,12 @@ const NOTE = 'A specialized agent does this task. Do not call another tool in th
  * The tool with which an agent hands a task to a sub-agent with `mode: 'task'` or `'single_turn'`, as in adk-python 2. Its call stays open until the sub-agent has a
  * result; `runTasks` runs the sub-agent.
  */
-export class TaskAgentTool extends BaseTool {
+export class TaskAgentTool extends OpenCallTool {
   readonly agent: LlmAgent;
   readonly #input: ValueSchema;
 
   constructor(agent: LlmAgent) {
-    super({ name: agent.name, description: `${agent.description}\n${NOTE}`.trim(), isLongRunning: true });
+    super({ name: agent.name, description: `${agent.description}\n${NOTE}`.trim() });
     this.agent = agent;
     this.#input = new ValueSchema(agent.inputSchema ?? REQUEST, `agent "${agent.name}": inputSchema`);
   }
@@ -86,6 +86,8 @@ export async function* runTasks(
       const parts = [{ functionResponse: { id: call.id, name: call.call.name ?? '', response } }];
       yield context.createEvent({ content: { role: 'user', parts } });
     }
+    // The turn paused for tasks that are done now.
+    context.endPause();
     yield* runTurn();
     if (context.endInvocation || openTasks(context, tools).length === 0) return;
   }

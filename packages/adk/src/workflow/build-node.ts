@@ -28,6 +28,7 @@ import { nodeOptionsOf } from '../agent-options.ts';
 import { AuthHandler } from '../auth.ts';
 import { SignInCredentials } from '../sign-in-credentials.ts';
 import { NodeInterruptedError } from '../errors.ts';
+import { OpenCallTool } from '../open-call-tool.ts';
 import {
   BaseNode,
   type BaseNodeConfig,
@@ -231,11 +232,11 @@ export class AgentNode extends BaseNode {
         for await (const _event of invocationContext.runSubInvocation({ ...said, branch: place.branch }));
       }
       yield* invocationContext.runAgent(turn, { ...branchOf(context), abort: guard });
+      if (!turn.isPaused) context.interruptIds = [];
       return;
     }
     const open = new Set<string>();
     const note = ({ longRunningToolIds = [] }: Event): void => longRunningToolIds.forEach((id) => open.add(id));
-    let isPaused = false;
     const events = invocationContext.runSubInvocation({
       agent: turn,
       userContent: isEmpty(input) ? toContext(place) : toMessage(input),
@@ -243,7 +244,7 @@ export class AgentNode extends BaseNode {
       streaming: true,
       abort: guard,
       onRecorded: note,
-      onPause: () => (isPaused = true),
+      onPause: () => (turn.isPaused = true),
     });
     for await (const event of events) {
       note(event);
@@ -254,7 +255,11 @@ export class AgentNode extends BaseNode {
       throw new ConfigurationError(
         `agent "${agent.name}" in a workflow waits for an answer: write resumable: true in the options of the runner`,
       );
-    if (!isPaused) return;
+    if (!turn.isPaused) {
+      // Calls of tools that run other work have their results.
+      context.interruptIds = [];
+      return;
+    }
     context.interruptIds.push(...[...open].filter((id) => !(id in context.resumeInputs)));
     throw new NodeInterruptedError(`agent "${agent.name}" waits for an answer`);
   }
@@ -325,6 +330,8 @@ class NodeTurn extends BaseAgent {
   readonly #agent: LlmAgent;
   readonly #input: unknown;
   readonly #node: AdkNodeContext;
+  /** True once the agent waits for a person. */
+  isPaused = false;
 
   constructor(agent: LlmAgent, input: unknown, node: AdkNodeContext) {
     super({ name: agent.name });
@@ -346,22 +353,28 @@ class NodeTurn extends BaseAgent {
       else if (event.partial === true) yield withNode(place, event);
       else {
         this.#node.checkState(event.actions);
-        if (!this.#waits(context)) yield withNode(place, withOutput(this.#agent, event));
+        // A task of the agent has its result in the response of its call.
+        const isOfTask = event.isolationScope !== context.isolationScope;
+        if (isOfTask) yield withNode(place, event);
+        else if (!this.#waits(context)) yield withNode(place, withOutput(this.#agent, event));
         else if (!isEnd(event)) yield withNode(place, event);
       }
     }
-    if (this.#waits(context)) context.pause();
+    if (!this.#waits(context)) return;
+    this.isPaused = true;
+    context.pause();
   }
 
   /** True while the user has not answered a call of the agent. The node is then not done, whatever the model said meanwhile. */
   #waits({ invocationId, session, invocation }: InvocationContext): boolean {
     if (this.#agent.mode === 'task') return false;
+    const withResult = new Set(this.#agent.tools.flatMap((tool) => (tool instanceof OpenCallTool ? tool.name : [])));
     return Calls.of(session, invocation.derived).all.some(
-      ({ isLongRunning, responses, event: { nodeInfo, invocationId: madeIn } }) =>
+      ({ call, isLongRunning, responses, event: { nodeInfo, invocationId: madeIn } }) =>
         isLongRunning &&
         madeIn === invocationId &&
         nodeInfo?.path === this.#node.nodePath &&
-        !responses.some(({ event: { author } }) => author === 'user'),
+        !responses.some(({ event: { author } }) => author === 'user' || withResult.has(call.name ?? '')),
     );
   }
 }

@@ -6,7 +6,7 @@ import {
   ObjectType,
   REQUEST_INPUT,
 } from '@eventloom/core';
-import { branchOfNode, Calls, isRecord, jsonOrText, newestEntries } from '@eventloom/core/internal';
+import { branchOfNode, Calls, enclosingCallIds, isRecord, jsonOrText, newestEntries } from '@eventloom/core/internal';
 import type { RouteValue } from './node-context.ts';
 
 /** One run of a node, read from the session's events. */
@@ -52,13 +52,21 @@ export class AdkNodeHistory {
   readonly firstMessage: Content | undefined;
 
   constructor(context: InvocationContext) {
-    const open = new Map<string, { readonly path: string; readonly schema: unknown }>();
+    const open = new Map<
+      string,
+      { readonly path: string; readonly schema: unknown; readonly callIds: readonly string[] }
+    >();
     const answer = (id: string, value: unknown, position: number): void => {
       const question = open.get(id);
       if (!question) return;
       open.delete(id);
       this.answers[id] = value;
       this.#add(question.path, { position, answer: { id, value } });
+      // If an agent called the node that asked, its node continues as well.
+      for (const callId of question.callIds) {
+        const path = open.get(callId)?.path;
+        if (path !== undefined) this.#add(path, { position, answer: { id: callId, value: undefined } });
+      }
     };
     let isContinued = false;
     const events = eventsOfRun(context);
@@ -69,8 +77,10 @@ export class AdkNodeHistory {
           if (functionResponse) answer(id, unwrapAnswer(response, open.get(id)?.schema), position);
         }
         const text = textOf(event);
-        const [only] = open.keys();
-        if (text !== undefined && only !== undefined && open.size === 1) answer(only, text, position);
+        // A call that waits because its node asks is no question itself.
+        const calls = new Set([...open.values()].flatMap(({ callIds }) => callIds));
+        const [only, ...others] = [...open.keys()].filter((id) => !calls.has(id));
+        if (text !== undefined && only !== undefined && others.length === 0) answer(only, text, position);
         continue;
       }
       const path = event.nodeInfo?.path;
@@ -80,7 +90,8 @@ export class AdkNodeHistory {
       // Open questions are yielded again to the reader of a later run.
       if (ids.length > 0 && ids.every((id) => open.get(id)?.path === path)) continue;
       this.#add(path, { position, event });
-      for (const id of ids) if (!open.has(id)) open.set(id, { path, schema: schemaOf(event, id) });
+      const callIds = enclosingCallIds(event.branch);
+      for (const id of ids) if (!open.has(id)) open.set(id, { path, schema: schemaOf(event, id), callIds });
     }
     this.isContinued = isContinued;
     this.isPrompted = events.findLast(({ content }) => content)?.author === 'user';
@@ -232,13 +243,24 @@ function isOfNode({ nodeInfo }: Event): boolean {
   return nodeInfo?.path !== undefined;
 }
 
-/** Returns true if a node asked a person in these events of a run, and no message of that run answers it. */
+/**
+ * Returns true if a node asked a person in these events of a run, waits for the answer, and no message of that run answers it.
+ * @param events the newest first
+ */
 function hasOpenQuestion(events: readonly Event[], calls: Calls): boolean {
-  const questions = events.filter(isOfNode).flatMap((event) => calls.madeIn(event));
-  return questions.some(
-    ({ isLongRunning, responses, event: { invocationId } }) =>
-      isLongRunning && !responses.some(({ event }) => event.author === 'user' && event.invocationId === invocationId),
-  );
+  const done = new Set<string>();
+  for (const event of events.filter(isOfNode)) {
+    const { nodeInfo: { path = '' } = {}, output, route, invocationId } = event;
+    if (output !== undefined || route !== undefined || nodeEndOf(event)) done.add(path);
+    if (done.has(path)) continue;
+    for (const { isLongRunning, responses } of calls.madeIn(event)) {
+      const isAnswered = responses.some(
+        ({ event: { author, invocationId: by } }) => author === 'user' && by === invocationId,
+      );
+      if (isLongRunning && !isAnswered) return true;
+    }
+  }
+  return false;
 }
 
 /** The text of a message that consists of texts. */

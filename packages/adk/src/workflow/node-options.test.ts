@@ -64,8 +64,8 @@ test('the events of state that callbacks of an agent in a node write are yielded
   const agent = new LlmAgent({
     name: 'agent',
     model: new ScriptedModel([{ text: 'said' }]),
-    beforeAgentCallback: ({ state }) => void state.set('before', 1),
-    afterAgentCallback: ({ state }) => void state.set('after', 2),
+    beforeAgentCallback: ({ state }) => state.set('before', 1),
+    afterAgentCallback: ({ state }) => state.set('after', 2),
   });
   const { events } = await play([['START', agent]]);
   expect(events.map(({ actions, output }) => [actions.stateDelta, output])).toEqual([
@@ -110,4 +110,20 @@ describe('node(other, options)', () => {
       ['second', 'w.second'],
     ]);
   });
+});
+
+test.each([
+  ['a tool that throws', () => Promise.reject(new Error('no connection')), {}],
+  ['arguments that the tool does not accept', () => 'paid', { amount: 'all' }],
+])('the output of a tool node is the error for %s, and the next node reads it', async (_what, execute, input) => {
+  const parameters = z.object({ amount: z.number().optional() });
+  const pay = new FunctionTool({ name: 'pay', description: 'Pays.', parameters, execute });
+  const { events, thrown } = await play([
+    ['START', node(() => input, { name: 'first' }), pay, node((_context, output) => output, { name: 'last' })],
+  ]);
+  expect(thrown).toBeUndefined();
+  expect(events.at(-1)?.output).toEqual({ error: expect.stringMatching(/no connection|amount/) });
+  expect(events.at(-2)?.content?.parts).toMatchObject([
+    { functionResponse: { name: 'pay', response: { error: expect.anything() } } },
+  ]);
 });

@@ -1,6 +1,5 @@
 import {
   BaseAgent,
-  BaseTool,
   ConfigurationError,
   type Event,
   type FunctionDeclaration,
@@ -10,6 +9,7 @@ import {
 import { isLlmAgent } from '@eventloom/llm-agent';
 import { type SchemaLike, ValueSchema } from '@eventloom/tools';
 import { requireArgument } from '../check-arguments.ts';
+import { OpenCallTool } from '../open-call-tool.ts';
 import { type BaseNode, isBaseNode } from './base-node.ts';
 import { runNodeAsInvocation } from './workflow.ts';
 import { WorkflowRun } from './workflow-run.ts';
@@ -31,7 +31,7 @@ const REQUEST: SchemaLike = {
  * });
  * const agent = new LlmAgent({ name: 'shop', model: 'gemini-flash-latest', tools: [new NodeTool(discount)] });
  */
-export class NodeTool extends BaseTool {
+export class NodeTool extends OpenCallTool {
   readonly node: BaseNode;
   readonly #parameters: ValueSchema;
   readonly #takesObject: boolean;
@@ -47,7 +47,6 @@ export class NodeTool extends BaseTool {
     super({
       name: name ?? node.name,
       description: description || node.description || `Executes the node: ${node.name}`,
-      isLongRunning: true,
     });
     const parameters = new ValueSchema(inputSchema, `NodeTool "${this.name}": inputSchema`);
     this.node = node;

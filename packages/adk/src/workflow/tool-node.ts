@@ -4,7 +4,10 @@ import {
   contentText,
   createEvent,
   createEventActions,
+  EventloomError,
   type FunctionCall,
+  StorageError,
+  toError,
   ToolContext,
 } from '@eventloom/core';
 import {
@@ -27,7 +30,7 @@ import type { AdkNodeContext } from './node-context.ts';
 /** Options of a tool node. */
 export type ToolNodeConfig = Partial<BaseNodeConfig>;
 
-/** A node that calls a tool. Its input are the arguments: an object, or its JSON. */
+/** A node that calls a tool. Its input are the arguments: an object, or its JSON. Its output is the result of the tool, `{ error }` if the tool throws. */
 export class ToolNode extends BaseNode {
   readonly tool: BaseTool;
 
@@ -86,7 +89,7 @@ function toInput(call: FunctionCall, given: unknown): [string, unknown][] {
   return request && given !== undefined ? [[request.key, given]] : [];
 }
 
-/** Runs a tool with the callbacks of plugins. */
+/** Runs a tool with the callbacks of plugins. The result of a tool that throws is `{ error }`. */
 async function runTool(
   tool: BaseTool,
   toolArgs: Record<string, unknown>,
@@ -97,9 +100,12 @@ async function runTool(
   try {
     result ??= await tool.runAsync({ args: toolArgs, toolContext });
   } catch (thrown) {
-    const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+    if (toolContext.abortSignal.aborted || StorageError.isInstance(thrown)) throw thrown;
+    const error = toError(thrown);
     result = await plugins.first('onToolErrorCallback', { tool, toolArgs, toolContext, error });
-    if (!result) throw thrown;
+    // Clients read the output, and the error of an agent may quote what its model threw only for the program.
+    const text = tool.calledAgent && EventloomError.isInstance(error) ? error.publicMessage : error.message;
+    result ??= { error: text || error.name };
   }
   // Plugins see the result of the tool, of any type; the declared type is that of the ADK.
   const given = isToolResult(result) ? result.response : result;

@@ -379,12 +379,14 @@ export class WorkflowRun implements NodeRuns {
   async #take(context: AdkNodeContext, name: string, event: Event): Promise<void> {
     const { output, route, errorCode, errorMessage, longRunningToolIds } = event;
     const isNew = !this.context.progress.isCommitted(event);
+    // An agent passes on the events of nodes that it calls as tools.
+    const isOwn = event.nodeInfo?.path === undefined || event.nodeInfo.path === context.nodePath;
     const isRepeated = isNew && output !== undefined && context.outputDelegated;
     if (isNew) context.checkState(event.actions);
     if (event.partial !== true) {
-      if (output !== undefined) context.output = output;
-      if (route !== undefined) context.route = context.storedRoute = route;
-      if (output !== undefined || route !== undefined) context.hasResultEvent = true;
+      if (isOwn && output !== undefined) context.output = output;
+      if (isOwn && route !== undefined) context.route = context.storedRoute = route;
+      if (isOwn && (output !== undefined || route !== undefined)) context.hasResultEvent = true;
       if (errorCode !== undefined && !isNodeErrorEvent(event)) context.reportedError = { errorCode, errorMessage };
       for (const id of longRunningToolIds ?? []) if (!context.interruptIds.includes(id)) context.interruptIds.push(id);
     }

@@ -127,7 +127,10 @@ export class InvocationContext {
   /** True once an agent was started from this context. */
   #hasFirst = false;
   readonly #parent: InvocationContext | undefined;
-  #isPaused: boolean;
+  /** True while this agent itself waits. */
+  #isWaiting = false;
+  /** Number of agents that wait: this one, and those that it runs. */
+  #pauses = 0;
   /** True once this execution has an event. */
   #hasEvents: boolean;
 
@@ -158,7 +161,6 @@ export class InvocationContext {
     this.resumedFrom = place.resumedFrom;
     this.operation = place.operation;
     this.#parent = place.parent;
-    this.#isPaused = false;
     this.#hasEvents = place.hasEvents;
   }
 
@@ -392,7 +394,7 @@ export class InvocationContext {
    * invocation was ended: then nobody waits.
    */
   get isPaused(): boolean {
-    return this.#isPaused && !this.progress.ended;
+    return this.#pauses > 0 && !this.progress.ended;
   }
 
   /**
@@ -400,10 +402,24 @@ export class InvocationContext {
    * nothing in other runs.
    */
   pause(): void {
-    if (!this.isResumable || this.#isPaused) return;
-    this.#isPaused = true;
+    if (!this.isResumable || this.#isWaiting) return;
+    this.#isWaiting = true;
+    this.#countPause(1);
+  }
+
+  /** Takes back `pause`: the agent continues in this run. @internal */
+  endPause(): void {
+    if (!this.#isWaiting) return;
+    this.#isWaiting = false;
+    this.#countPause(-1);
+  }
+
+  #countPause(change: 1 | -1): void {
+    const before = this.#pauses;
+    this.#pauses += change;
+    const isFirstOrLast = before === 0 || this.#pauses === 0;
     // The caller of a sub-invocation waits once that has ended: it may still fail, and its caller continues then.
-    if (this.#parent?.progress === this.progress) this.#parent.pause();
+    if (isFirstOrLast && this.#parent?.progress === this.progress) this.#parent.#countPause(change);
   }
 
   /**
