@@ -6,7 +6,6 @@ import {
   getFunctionCalls,
   getFunctionResponses,
   type Session,
-  stringifyContent,
 } from '@eventloom/core';
 import { isBaseAgent, isRecord, toSeconds } from '@eventloom/core/internal';
 import { isRoutableLlmAgent } from './agent-guards.ts';
@@ -96,11 +95,6 @@ export function pruneThoughts(event: Event): Event {
     ...event,
     content: { ...event.content, parts: event.content.parts.filter((part) => part.thought !== true) },
   };
-}
-
-/** Returns the number of tokens of the request that led to an event, or an estimate by its text: four characters a token. */
-export function getEventTokens(event: Event): number {
-  return event.usageMetadata?.promptTokenCount ?? Math.ceil(stringifyContent(event).length / 4);
 }
 
 /** Creates an id for a function call: `adk-` and a UUID. */

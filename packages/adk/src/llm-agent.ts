@@ -14,6 +14,7 @@ import {
   isBaseToolset,
   isRecord,
   type OptionRules,
+  readOnlyError,
   runAfterCallbacks,
   toList,
 } from '@eventloom/core/internal';
@@ -83,6 +84,28 @@ const OPTIONS: OptionRules<Omit<AdkLlmAgentConfig, keyof AgentNodeOptions>> = {
   responseProcessors: 'any',
 };
 
+/** Options that a program may assign after the construction. */
+const ASSIGNABLE = [
+  'model',
+  'instruction',
+  'globalInstruction',
+  'tools',
+  'codeExecutor',
+  'generateContentConfig',
+  'includeContents',
+  'outputSchema',
+  'outputKey',
+  'disallowTransferToParent',
+  'disallowTransferToPeers',
+  'beforeModelCallback',
+  'afterModelCallback',
+  'beforeToolCallback',
+  'afterToolCallback',
+  'contextCompactors',
+  'requestProcessors',
+  'responseProcessors',
+] as const satisfies readonly (keyof AdkLlmAgentConfig)[];
+
 /**
  * The `LlmAgent` of programs that were written for `@google/adk`: that of `@eventloom/llm-agent`, with the behavior of the ADK. Nodes may be tools, sub-agents with a `mode` are tools too, and in a workflow the instruction can name the input of
  * its node, `{Name.field}`, and the outputs of other nodes, `<Name.field from node>`.
@@ -92,11 +115,26 @@ const OPTIONS: OptionRules<Omit<AdkLlmAgentConfig, keyof AgentNodeOptions>> = {
  */
 export class AdkLlmAgent extends LlmAgent {
   static override readonly name: string = 'LlmAgent';
+  declare model: string | BaseLlm | undefined;
+  declare instruction: string | InstructionProvider;
+  declare globalInstruction: string | InstructionProvider;
+  declare tools: readonly ToolUnion[];
+  declare codeExecutor: LlmAgent['codeExecutor'];
+  declare generateContentConfig: LlmAgent['generateContentConfig'];
+  declare includeContents: 'default' | 'none';
+  declare outputSchema: LlmAgent['outputSchema'];
+  declare outputKey: string | undefined;
+  declare disallowTransferToParent: boolean;
+  declare disallowTransferToPeers: boolean;
+  declare beforeModelCallback: LlmAgent['beforeModelCallback'];
+  declare afterModelCallback: LlmAgent['afterModelCallback'];
+  declare beforeToolCallback: LlmAgent['beforeToolCallback'];
+  declare afterToolCallback: LlmAgent['afterToolCallback'];
   /** True if the options say that the agent sees the whole conversation. As the node of a workflow it otherwise sees only its input. */
   readonly seesConversation: boolean;
-  readonly contextCompactors: readonly BaseContextCompactor[];
-  readonly requestProcessors: readonly BaseLlmRequestProcessor[];
-  readonly responseProcessors: readonly BaseLlmResponseProcessor[];
+  contextCompactors: readonly BaseContextCompactor[];
+  requestProcessors: readonly BaseLlmRequestProcessor[];
+  responseProcessors: readonly BaseLlmResponseProcessor[];
   /** True if nothing follows the last reply: no callback, and no code of a subclass. @internal */
   override readonly endsWithReply: boolean;
   readonly #tasks: readonly TaskAgentTool[];
@@ -133,15 +171,48 @@ export class AdkLlmAgent extends LlmAgent {
         ? {}
         : { instruction: typeof instruction === 'string' ? scopedInstruction(instruction) : instruction }),
     });
-    this.contextCompactors = contextCompactors;
-    this.requestProcessors = requestProcessors;
-    this.responseProcessors = responseProcessors;
+    this.contextCompactors = toList(contextCompactors);
+    this.requestProcessors = toList(requestProcessors);
+    this.responseProcessors = toList(responseProcessors);
     this.#tasks = tasks;
     // Tasks come before the agent's own turn, and never after its last reply.
     this.endsWithReply =
       this.afterAgentCallback.length === 0 && this.runAsyncImpl === AdkLlmAgent.prototype.runAsyncImpl;
     this.seesConversation = config.includeContents === 'default';
     keepConfig(this, config);
+    this.#acceptOptions(config);
+  }
+
+  /** Lets the program assign options, which are checked as those of the constructor and used from the agent's next turn on. */
+  #acceptOptions(config: AdkLlmAgentConfig): void {
+    const { subAgents: _, ...given } = config;
+    const entries = Object.entries(given).filter(([option]) => Object.hasOwn(OPTIONS, option));
+    let options = { name: this.name, ...Object.fromEntries(entries) };
+    let current: Readonly<Record<string, unknown>> = { ...this };
+    const assign = (option: string, value: unknown): void => {
+      const changed = { ...options, [option]: value };
+      const made = new AdkLlmAgent(changed);
+      current = { ...made, tools: toList([...made.tools, ...this.#tasks]) };
+      options = changed;
+      keepConfig(this, { ...config, ...changed });
+    };
+    for (const option of ASSIGNABLE)
+      Object.defineProperty(this, option, {
+        get: () => current[option],
+        set: (value: unknown) => assign(option, value),
+        enumerable: true,
+        // A field that a class of the program declares replaces it.
+        configurable: true,
+      });
+    Object.defineProperty(this, 'outputValueSchema', { get: () => current['outputValueSchema'], configurable: true });
+    Object.defineProperty(this, 'mode', {
+      get: () => current['mode'],
+      set: () => {
+        throw readOnlyError(`agent "${this.name}"`, 'mode', 'write new LlmAgent({ …, mode })');
+      },
+      enumerable: true,
+      configurable: true,
+    });
   }
 
   /**

@@ -29,6 +29,8 @@ export class ResponseEvents {
   /** The text of such pieces that was yielded before its whole came, because of an interruption or a call. */
   #flushedText: string | undefined;
   #isSpeaking = false;
+  /** Fields of the current response that its events have unchanged. */
+  #others: EventParams = {};
 
   constructor(context: InvocationContext, toCallEvent: CallEventMaker) {
     this.#context = context;
@@ -46,6 +48,7 @@ export class ResponseEvents {
   *take(response: LiveLlmResponse): Generator<Event, void, void> {
     const { content, partial, inputTranscription, outputTranscription } = response;
     const { turnComplete, interrupted, generationComplete } = response;
+    this.#others = othersIn(response);
     if (turnComplete === true || interrupted === true) this.#isSpeaking = false;
     else if (content || outputTranscription) this.#isSpeaking = true;
     if (inputTranscription) yield* this.#heard.take(inputTranscription, partial);
@@ -105,7 +108,7 @@ export class ResponseEvents {
     this.#responseId ??= `r-${this.#context.platform.newUuid()}`;
     this.#text ??= new ResponseAggregator();
     this.#text.add({ content: { role, parts: [{ ...part }] } });
-    return this.#context.createEvent({ ...authorOf(role), content, partial: true, responseId: this.#responseId });
+    return this.#create({ ...authorOf(role), content, partial: true, responseId: this.#responseId });
   }
 
   *#flushText(isInterrupted: boolean): Generator<Event, void, void> {
@@ -123,11 +126,15 @@ export class ResponseEvents {
     this.#responseId = undefined;
     this.#awaitsWhole = false;
     const interrupted = isInterrupted ? { interrupted: true } : {};
-    return this.#context.createEvent({ ...authorOf(role), content, responseId, ...interrupted });
+    return this.#create({ ...authorOf(role), content, responseId, ...interrupted });
   }
 
   #event(role: string, parts: Part[]): Event {
-    return this.#context.createEvent({ ...authorOf(role), content: { role, parts } });
+    return this.#create({ ...authorOf(role), content: { role, parts } });
+  }
+
+  #create(params: EventParams): Event {
+    return this.#context.createEvent({ ...this.#others, ...params });
   }
 
   /** Yields the reports of the service: handles, token counts, grounding, errors. */
@@ -135,9 +142,9 @@ export class ResponseEvents {
     const { usageMetadata, groundingMetadata, urlContextMetadata, citationMetadata } = response;
     const { errorCode, errorMessage, liveSessionResumptionUpdate: update } = response;
     if (update?.newHandle !== undefined || update?.resumable !== undefined)
-      yield this.#context.createEvent({ liveSessionResumptionUpdate: { ...update } });
+      yield this.#create({ liveSessionResumptionUpdate: { ...update } });
     if (usageMetadata || groundingMetadata || urlContextMetadata || citationMetadata) {
-      yield this.#context.createEvent({
+      yield this.#create({
         ...(usageMetadata && { usageMetadata }),
         ...(groundingMetadata && { groundingMetadata }),
         ...(urlContextMetadata && { urlContextMetadata }),
@@ -145,19 +152,50 @@ export class ResponseEvents {
       });
     }
     if (errorCode !== undefined)
-      yield createErrorEvent(this.#context.createEvent(), errorCode, errorMessage ?? `the model failed: ${errorCode}`);
+      yield createErrorEvent(this.#create({}), errorCode, errorMessage ?? `the model failed: ${errorCode}`);
   }
 
   /** Yields the end of a turn as a separate event: both signals together are one end. */
   *#ended({ turnComplete, interrupted, finishReason }: LiveLlmResponse): Generator<Event, void, void> {
     yield* this.#spoken.flush(interrupted === true);
-    yield this.#context.createEvent({
+    yield this.#create({
       ...(turnComplete === true ? { turnComplete } : {}),
       ...(interrupted === true ? { interrupted } : {}),
       ...(finishReason === undefined ? {} : { finishReason }),
     });
   }
 }
+
+/** Fields of a response whose events are made one by one. */
+const TURNED_INTO_EVENTS: ReadonlySet<string> = new Set<keyof LiveLlmResponse>([
+  'content',
+  'partial',
+  'responseId',
+  'inputTranscription',
+  'outputTranscription',
+  'turnComplete',
+  'interrupted',
+  'generationComplete',
+  'finishReason',
+  'usageMetadata',
+  'groundingMetadata',
+  'urlContextMetadata',
+  'citationMetadata',
+  'errorCode',
+  'errorMessage',
+  'liveSessionResumptionUpdate',
+  'toolCallCancellation',
+  'goAway',
+  'consumedSends',
+]);
+
+/** Returns the other fields, such as `modelVersion` and those that only the service of the model knows. */
+function othersIn(response: LiveLlmResponse): EventParams {
+  const others = Object.entries(response).filter(([field]) => !TURNED_INTO_EVENTS.has(field));
+  return others.length === 0 ? NO_OTHERS : Object.fromEntries(others);
+}
+
+const NO_OTHERS: EventParams = {};
 
 function isText(part: Part): boolean {
   return part.text !== undefined && !part.inlineData && !part.functionCall;

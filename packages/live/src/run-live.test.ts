@@ -244,3 +244,15 @@ test('runLive throws for a queue that served another run, and for a resumable ru
     runner.runLive({ ...IDS, liveRequestQueue: new LiveRequestQueue(), runConfig }).next(),
   ).rejects.toMatchObject({ code: 'CONFIGURATION' });
 });
+
+test('fields of a response that are no output, such as modelVersion, are on its events, and on no later one', async () => {
+  const customMetadata = { shard: 3 };
+  const { queue, stream } = await liveScenario({
+    model: [[{ heard: 'content' }, { ...text('Hello'), modelVersion: 'v1', customMetadata }, END]],
+  });
+  queue.sendContent(user('hi'));
+  const [, chunk, whole, end] = await readTurns(stream, queue);
+  expect(chunk).toMatchObject({ partial: true, modelVersion: 'v1', customMetadata });
+  expect(whole?.content).toBeDefined();
+  for (const event of [whole, end]) expect(Object.keys(event ?? {})).not.toContain('modelVersion');
+});
