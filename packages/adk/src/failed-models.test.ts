@@ -2,13 +2,19 @@ import { ModelError } from '@eventloom/core';
 import { ScriptedLiveModel, ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import {
+  BaseAgent,
   BasePlugin,
   type Context,
+  type Event,
   FunctionTool,
   InMemoryRunner,
+  type InvocationContext,
   LiveRequestQueue,
   LlmAgent,
+  node,
+  type NodeContext,
   type RunConfig,
+  Workflow,
 } from './index.ts';
 
 /** Records the runs that the plugin was called after. */
@@ -116,4 +122,41 @@ test('the error of a live connection of the program is thrown as it is, and the 
     'agent "helper" failed: the line is dead',
     true,
   ]);
+});
+
+test('an agent class, or a node, may run another agent after the error event of one that it ran', async () => {
+  const error = new ModelError('the model is overloaded', { errorCode: 'UNAVAILABLE' });
+  const tried = (): LlmAgent => new LlmAgent({ name: 'tried', model: new ScriptedModel([error]) });
+  const fallback = (): LlmAgent => new LlmAgent({ name: 'fallback', model: new ScriptedModel(['Hello.']) });
+  class Fallback extends BaseAgent {
+    protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+      const [first, second] = this.subAgents;
+      let hasFailed = false;
+      for await (const event of first?.runAsync(context) ?? []) {
+        yield event;
+        hasFailed ||= event.errorCode !== undefined;
+      }
+      if (hasFailed && second) yield* second.runAsync(context);
+    }
+  }
+  const inNode = node(
+    async function* (context: NodeContext) {
+      let hasFailed = false;
+      for await (const { errorCode } of tried().runAsync(context.getInvocationContext()))
+        hasFailed ||= Boolean(errorCode);
+      yield hasFailed ? 'another way' : 'no way';
+    },
+    { name: 'work' },
+  );
+  for (const [agent, expected] of [
+    [new Fallback({ name: 'root', subAgents: [tried(), fallback()] }), ['UNAVAILABLE', 'Hello.']],
+    [new Workflow({ name: 'w', edges: [['START', inNode]] }), ['another way']],
+  ] as const) {
+    const runner = new InMemoryRunner({ agent, appName: 'app' });
+    const { id: sessionId } = await runner.sessionService.createSession({ appName: 'app', userId: 'ann' });
+    const newMessage = { role: 'user', parts: [{ text: 'Hello?' }] };
+    const events = await runner.run({ userId: 'ann', sessionId, newMessage });
+    const said = events.flatMap(({ errorCode, content }) => errorCode ?? content?.parts?.[0]?.text ?? []);
+    expect(said).toEqual(expected);
+  }
 });

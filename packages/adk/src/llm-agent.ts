@@ -45,6 +45,7 @@ import {
   requestCallbacks,
   responseCallbacks,
 } from './processors.ts';
+import { isServiceError } from './service-errors.ts';
 import { runTasks, type TaskAgentTool, taskAgentTools } from './task-agents.ts';
 import { type BaseNode, isBaseNode } from './workflow/base-node.ts';
 import { scopedInstruction } from './workflow/instruction-scope.ts';
@@ -105,6 +106,13 @@ const ASSIGNABLE = [
   'requestProcessors',
   'responseProcessors',
 ] as const satisfies readonly (keyof AdkLlmAgentConfig)[];
+
+/** Fields that only the constructor sets, or that follow from options. */
+const FIXED = ['mode', 'outputValueSchema'] as const satisfies readonly (keyof LlmAgent)[];
+
+function valuesOf(agent: AdkLlmAgent): Readonly<Record<string, unknown>> {
+  return Object.fromEntries([...ASSIGNABLE, ...FIXED].map((option) => [option, agent[option]]));
+}
 
 /**
  * The `LlmAgent` of programs that were written for `@google/adk`: that of `@eventloom/llm-agent`, with the behavior of the ADK. Nodes may be tools, sub-agents with a `mode` are tools too, and in a workflow the instruction can name the input of
@@ -188,31 +196,28 @@ export class AdkLlmAgent extends LlmAgent {
     const { subAgents: _, ...given } = config;
     const entries = Object.entries(given).filter(([option]) => Object.hasOwn(OPTIONS, option));
     let options = { name: this.name, ...Object.fromEntries(entries) };
-    let current: Readonly<Record<string, unknown>> = { ...this };
+    let current = valuesOf(this);
     const assign = (option: string, value: unknown): void => {
       const changed = { ...options, [option]: value };
       const made = new AdkLlmAgent(changed);
-      current = { ...made, tools: toList([...made.tools, ...this.#tasks]) };
+      current = { ...valuesOf(made), tools: toList([...made.tools, ...this.#tasks]) };
       options = changed;
       keepConfig(this, { ...config, ...changed });
     };
-    for (const option of ASSIGNABLE)
+    const refuse = (option: string): never => {
+      throw readOnlyError(`agent "${this.name}"`, option, `write new LlmAgent({ …, ${option} })`);
+    };
+    for (const option of [...ASSIGNABLE, ...FIXED])
       Object.defineProperty(this, option, {
         get: () => current[option],
-        set: (value: unknown) => assign(option, value),
+        set(value: unknown) {
+          if (FIXED.some((fixed) => fixed === option)) refuse(option);
+          assign(option, value);
+        },
         enumerable: true,
         // A field that a class of the program declares replaces it.
         configurable: true,
       });
-    Object.defineProperty(this, 'outputValueSchema', { get: () => current['outputValueSchema'], configurable: true });
-    Object.defineProperty(this, 'mode', {
-      get: () => current['mode'],
-      set: () => {
-        throw readOnlyError(`agent "${this.name}"`, 'mode', 'write new LlmAgent({ …, mode })');
-      },
-      enumerable: true,
-      configurable: true,
-    });
   }
 
   /**
@@ -296,6 +301,21 @@ export class AdkLlmAgent extends LlmAgent {
   override createRequest(context: InvocationContext): LlmRequest {
     turnToolsets(context).listAgain();
     return Object.assign(super.createRequest(context), { liveConnectConfig: liveOptionsOf(context.runConfig) });
+  }
+
+  /**
+   * Runs the agent as part of another agent's work, as in `@eventloom/core`. As in the ADK, an error of a model's service is only an event, after which the caller may run
+   * another agent.
+   */
+  override async *runAsync(
+    parentContext: InvocationContext,
+    place?: Parameters<LlmAgent['runAsync']>[1],
+  ): AsyncGenerator<Event, void, void> {
+    try {
+      yield* super.runAsync(parentContext, place);
+    } catch (error) {
+      if (!isServiceError(error) || parentContext.abortSignal.aborted) throw error;
+    }
   }
 
   protected override runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {

@@ -72,7 +72,7 @@ export class RoutedAgent extends BaseAgent {
       owner: `agent "${this.name}"`,
       items: this.agents,
       choose: (errorContext) => this.router(this.agents, context, errorContext),
-      run: (agent) => agent.runAsync(context),
+      run: (agent) => context.runAgent(agent),
       reportsFailure: (event) => event.errorCode !== undefined,
     });
   }

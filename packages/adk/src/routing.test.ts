@@ -2,7 +2,7 @@ import { BaseLlm, type LlmRequest, type LlmResponse, ModelError } from '@eventlo
 import { ScriptedModel } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
 import { AdkInMemoryRunner } from './in-memory-runner.ts';
-import { LlmAgent } from '@eventloom/llm-agent';
+import { AdkLlmAgent as LlmAgent } from './llm-agent.ts';
 import { RoutedAgent } from './routed-agent.ts';
 import { RoutedLlm } from './routed-llm.ts';
 import type { RoutingErrorContext } from './routing.ts';

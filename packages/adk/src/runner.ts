@@ -10,7 +10,6 @@ import {
   type Content,
   type Event,
   LlmCallLimitError,
-  ModelError,
   REQUEST_CONFIRMATION,
   RunAbortedError,
   type RunLiveParams,
@@ -28,6 +27,7 @@ import { checkPluginCallbacks, RunnerPlugin } from './base-plugin.ts';
 import type { AdkBaseSessionService, AdkRunSessions } from './base-session-service.ts';
 import { runMessages, type RunStreamParams } from './background-calls.ts';
 import { requireOptions } from './check-arguments.ts';
+import { isServiceError } from './service-errors.ts';
 import { type AdkRunEvent, toAdkEvent } from './event-fields.ts';
 import { compactionOf } from './context-compactors.ts';
 import { GeminiSchemas } from './gemini-schema.ts';
@@ -327,9 +327,7 @@ function toAnswer(root: BaseAgent, recent: readonly Event[], text: string): Cont
 
 /** True for an error that ends a stream with its event, and is not thrown. */
 function isOnlyEvent(error: unknown): boolean {
-  // The event has the message of a model's service, but not that of an error which a model class of the program throws.
-  const isOfService = ModelError.isInstance(error) && error.message === error.publicMessage;
-  return isOfService || LlmCallLimitError.isInstance(error);
+  return isServiceError(error) || LlmCallLimitError.isInstance(error);
 }
 
 /** Calls `afterRunCallback` of the plugins after a run that was aborted or whose error is only an event, as the ADK does. */

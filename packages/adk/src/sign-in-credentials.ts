@@ -8,7 +8,7 @@ import {
   type SaveCredentialRequest,
 } from '@eventloom/core';
 import { isRecord, KeyedQueue } from '@eventloom/core/internal';
-import { AuthHandler, type AuthScheme, OAuth2CredentialExchanger } from './auth.ts';
+import { AuthCredentialTypes, AuthHandler, type AuthScheme, OAuth2CredentialExchanger } from './auth.ts';
 import { CredentialExchangeError } from './errors.ts';
 
 type AskedUser = Pick<CredentialKey, 'appName' | 'userId'>;
@@ -88,8 +88,12 @@ export class SignInCredentials extends BaseCredentialService {
     return this.#service.deleteCredential(key);
   }
 
-  override readAnswer(answer: Readonly<Record<string, unknown>>): AuthCredential | undefined {
-    return this.#service.readAnswer(answer);
+  /** Takes the key itself for an API key, as the ADK does: `{ result: key }`. */
+  override readAnswer(answer: Readonly<Record<string, unknown>>, authConfig?: unknown): AuthCredential | undefined {
+    const { result } = answer;
+    if (typeof result === 'string' && result !== '' && Object.keys(answer).length === 1 && asksForKey(authConfig))
+      return { authType: AuthCredentialTypes.API_KEY, apiKey: result };
+    return this.#service.readAnswer(answer, authConfig);
   }
 
   /** Keeps the OAuth client of a request and its state. */
@@ -114,6 +118,14 @@ function isRequest(config: unknown): config is AuthConfig {
   const { authScheme, rawAuthCredential: raw } = config;
   const client = isRecord(raw) && isRecord(raw['oauth2']) ? raw['oauth2'] : {};
   return isRecord(authScheme) && Boolean(client['clientId'] && client['clientSecret']);
+}
+
+/** True for a request for an API key. */
+export function asksForKey(config: unknown): boolean {
+  if (!isRecord(config)) return false;
+  const { authScheme: scheme, rawAuthCredential: raw } = config;
+  const type = isRecord(raw) ? raw['authType'] : isRecord(scheme) ? scheme['type'] : undefined;
+  return type === AuthCredentialTypes.API_KEY;
 }
 
 function nameOf({ appName, userId, credentialKey }: CredentialKey): string {

@@ -245,7 +245,7 @@ test('runLive throws for a queue that served another run, and for a resumable ru
   ).rejects.toMatchObject({ code: 'CONFIGURATION' });
 });
 
-test('fields of a response that are no output, such as modelVersion, are on its events, and on no later one', async () => {
+test('a field such as modelVersion is on the events of its response, and not on later ones', async () => {
   const customMetadata = { shard: 3 };
   const { queue, stream } = await liveScenario({
     model: [[{ heard: 'content' }, { ...text('Hello'), modelVersion: 'v1', customMetadata }, END]],

@@ -222,8 +222,8 @@ export class PersonAnswers {
     }
     if (isLate) return false;
     const known = given['provided'] === true && this.#before ? this.#before.#given.get(id) : undefined;
-    const credential = known?.credential ?? credentialService.readAnswer(given);
     const { authConfig } = args;
+    const credential = known?.credential ?? credentialService.readAnswer(given, authConfig);
     const credentialKey = isRecord(authConfig) ? authConfig['credentialKey'] : undefined;
     if (!credential || typeof credentialKey !== 'string') return false;
     this.#given.set(id, { credentialKey, credential });

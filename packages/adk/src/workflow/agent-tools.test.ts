@@ -38,7 +38,7 @@ describe('an agent in a node of a workflow completes after its', () => {
       ['agent', 'first answer'],
       ['last', 'last: first answer'],
     ]);
-    // The next message starts anew.
+    // The next message starts the workflow from its beginning.
     expect(outputsOf(await send({ text: 'again' })).at(-1)).toEqual(['last', 'last: second answer']);
   });
 

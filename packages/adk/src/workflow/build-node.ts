@@ -26,7 +26,7 @@ import { isLlmAgent, type LlmAgent } from '@eventloom/llm-agent';
 import { toModelContent } from '@eventloom/llm-agent/internal';
 import { nodeOptionsOf } from '../agent-options.ts';
 import { AuthHandler } from '../auth.ts';
-import { SignInCredentials } from '../sign-in-credentials.ts';
+import { asksForKey, SignInCredentials } from '../sign-in-credentials.ts';
 import { NodeInterruptedError } from '../errors.ts';
 import { OpenCallTool } from '../open-call-tool.ts';
 import {
@@ -105,7 +105,8 @@ export class FunctionNode<TInput = unknown, TOutput = unknown> extends BaseNode<
       throw new ConfigurationError(
         `FunctionNode "${name}": expected a function, got ${describeNodeOrKind(handler)}; write new FunctionNode('${name}', (context, input) => …)`,
       );
-    super({ ...config, name });
+    // The answer to a request for a credential is no output.
+    super({ ...config, name, rerunOnResume: config.rerunOnResume ?? config.authConfig !== undefined });
     this.authConfig = config.authConfig;
     this.#handler = handler;
     this.#config = config;
@@ -158,7 +159,7 @@ async function askForCredential(authConfig: AuthConfig, context: AdkNodeContext)
   const described = credentialService.describe(handler.generateAuthRequest(), { appName, userId });
   if (credentialService instanceof SignInCredentials)
     await credentialService.requestKept({ appName, userId, credentialKey });
-  const args = { functionCallId: credentialKey, authConfig: described, message: CREDENTIAL_MESSAGE };
+  const args = { functionCallId: credentialKey, authConfig: described, message: credentialMessage(authConfig) };
   const functionCall = { name: REQUEST_CREDENTIAL, id: credentialKey, args };
   return createEvent({ content: { role: 'model', parts: [{ functionCall }] }, longRunningToolIds: [credentialKey] });
 }
@@ -175,7 +176,9 @@ function withClient({ rawAuthCredential: raw }: AuthConfig, given: AuthCredentia
   return { ...given, oauth2: { ...given.oauth2, ...client } };
 }
 
-const CREDENTIAL_MESSAGE = 'Please provide your authentication credentials.';
+function credentialMessage(authConfig: AuthConfig): string {
+  return `Please provide your ${asksForKey(authConfig) ? 'API key' : 'authentication credentials'}.`;
+}
 
 /** A node that waits for all nodes with an edge to it. Its output is an object of their outputs by node name. */
 export class JoinNode extends BaseNode {

@@ -3,6 +3,7 @@ import { ScriptedModel } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import {
+  AuthHandler,
   createEvent,
   type EdgeItem,
   FunctionTool,
@@ -10,6 +11,7 @@ import {
   JoinNode,
   LlmAgent,
   node,
+  type NodeContext,
   type WorkflowConfig,
   Workflow,
 } from '../index.ts';
@@ -92,6 +94,23 @@ describe('node(other, options)', () => {
     expect(runs).toBe(0);
   });
 
+  test('takes the key itself as the answer to its request for an API key, and stores it in no event', async () => {
+    const work = node(({ state }: NodeContext) => new AuthHandler(authConfig).getAuthResponse(state)?.apiKey, {
+      name: 'work',
+    });
+    const agent = new Workflow({ name: 'w', edges: [['START', node(work, { authConfig })]] });
+    const runner = new InMemoryRunner({ agent, appName: 'app' });
+    const key = { appName: 'app', userId: 'u', sessionId: 's' };
+    await runner.sessionService.createSession(key);
+    const [asked] = await runner.run({ ...key, newMessage: { role: 'user', parts: [{ text: 'go' }] } });
+    expect(asked?.content?.parts?.[0]?.functionCall?.args).toMatchObject({ message: 'Please provide your API key.' });
+    const functionResponse = { id: 'key', name: 'adk_request_credential', response: { result: 'no-secret-1' } };
+    const events = await runner.run({ ...key, newMessage: { role: 'user', parts: [{ functionResponse }] } });
+    expect(events.at(-1)?.output).toBe('no-secret-1');
+    const stored = (await runner.sessionService.getSession(key))?.events.filter(({ output }) => output === undefined);
+    expect(JSON.stringify(stored)).not.toContain('no-secret-1');
+  });
+
   test('refuses an authConfig for work that would not ask for the credential', () => {
     const tool = new FunctionTool({ name: 'pay', description: 'Pays.', execute: () => 'paid' });
     const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([]) });
@@ -101,7 +120,7 @@ describe('node(other, options)', () => {
       );
   });
 
-  test('is the author of the events of a function and of other nodes that are no agents', async () => {
+  test('is the author of the events of a function and of other nodes, except for agents', async () => {
     const work = node(() => 'done', { name: 'work' });
     const join = new JoinNode({ name: 'join' });
     const { events } = await play([['START', node(work, { name: 'first' }), node(join, { name: 'second' })]]);

@@ -44,8 +44,9 @@ export abstract class BaseCredentialService {
   /**
    * Returns the credential in a client's answer: the `exchangedAuthCredential` of an auth config, or the answer itself, in camelCase or
    * snake_case. Undefined if it contains none, which means that the client refused.
+   * @param _authConfig the config of the request as the client got it, for services that read answers of another form
    */
-  readAnswer(answer: Readonly<Record<string, unknown>>): AuthCredential | undefined {
+  readAnswer(answer: Readonly<Record<string, unknown>>, _authConfig?: unknown): AuthCredential | undefined {
     return readCredential(answer);
   }
 }
