@@ -2,7 +2,17 @@ import { type Event, getFunctionCalls, type Part } from '@eventloom/core';
 import { ScriptedModel } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { InMemoryRunner, LlmAgent, node, type NodeContext, RequestInput, Workflow } from '../index.ts';
+import {
+  type EdgeItem,
+  FunctionTool,
+  InMemoryRunner,
+  JoinNode,
+  LlmAgent,
+  node,
+  type NodeContext,
+  RequestInput,
+  Workflow,
+} from '../index.ts';
 
 const inputSchema = z.object({ n: z.number() });
 const double = node((_context: NodeContext, { n }: { n: number }) => n * 2, { name: 'double', inputSchema });
@@ -49,6 +59,50 @@ describe('an agent in a node of a workflow completes after its', () => {
       ['agent', 'first answer'],
       ['last', 'last: first answer'],
     ]);
+  });
+});
+
+describe('an agent that waits for a confirmation runs the confirmed tool, after', () => {
+  test.each([
+    ['a node beside it got an answer', undefined],
+    [
+      'a node beside it got an answer, and one behind that ended without an output',
+      node(() => undefined, { name: 'silent' }),
+    ],
+    ['a node beside it got an answer, and one behind that ended with an output', node(() => 'loud', { name: 'loud' })],
+  ])('%s', async (_what, behind) => {
+    let paid = 0;
+    const pay = new FunctionTool({
+      name: 'pay',
+      description: 'Pays.',
+      requireConfirmation: true,
+      execute: () => ++paid,
+    });
+    const model = new ScriptedModel([{ calls: [{ name: 'pay' }] }, 'Paid.']);
+    const payer = new LlmAgent({ name: 'payer', model, tools: [pay] });
+    const ask = node(() => new RequestInput({ interruptId: 'size', message: 'Which size?' }), { name: 'ask' });
+    const join = new JoinNode({ name: 'join' });
+    const edges: EdgeItem[] = behind
+      ? [
+          ['START', [payer, ask]],
+          [ask, behind, join],
+          [payer, join],
+        ]
+      : [['START', [payer, ask], join]];
+    const runner = new InMemoryRunner({ agent: new Workflow({ name: 'w', edges }), appName: 'app' });
+    const key = { appName: 'app', userId: 'u', sessionId: 's' };
+    await runner.sessionService.createSession(key);
+    const send = (...parts: Part[]): Promise<Event[]> => runner.run({ ...key, newMessage: { role: 'user', parts } });
+    const asked = (await send({ text: 'go' })).flatMap(getFunctionCalls);
+    const size = (result: string): Part => ({
+      functionResponse: { id: 'size', name: 'adk_request_input', response: { result } },
+    });
+    await send(size('L'));
+    await expect(send(size('M'))).rejects.toThrow('the request "size" has already been answered');
+    const { id = '', name = '' } = asked.find((call) => call.name === 'adk_request_confirmation') ?? {};
+    const events = await send({ functionResponse: { id, name, response: { confirmed: true } } });
+    expect(paid).toBe(1);
+    expect(outputsOf(events)).toContainEqual(['payer', 'Paid.']);
   });
 });
 

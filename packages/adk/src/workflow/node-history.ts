@@ -6,7 +6,15 @@ import {
   ObjectType,
   REQUEST_INPUT,
 } from '@eventloom/core';
-import { branchOfNode, Calls, enclosingCallIds, isRecord, jsonOrText, newestEntries } from '@eventloom/core/internal';
+import {
+  branchOfNode,
+  Calls,
+  enclosingCallIds,
+  isRecord,
+  jsonOrText,
+  newestEntries,
+  NODE_END,
+} from '@eventloom/core/internal';
 import type { RouteValue } from './node-context.ts';
 
 /** One run of a node, read from the session's events. */
@@ -196,12 +204,12 @@ export function toNodeEnd(
   amends: boolean,
   replaced: { readonly value: unknown } | undefined,
   route: RouteValue | readonly RouteValue[] | undefined,
-): { readonly nodeEnd: NodeEnd } {
-  return { nodeEnd: { amends, ...(replaced && { output: replaced.value }), ...(route !== undefined && { route }) } };
+): { readonly [NODE_END]: NodeEnd } {
+  return { [NODE_END]: { amends, ...(replaced && { output: replaced.value }), ...(route !== undefined && { route }) } };
 }
 
 function nodeEndOf({ actions }: Event): NodeEnd | undefined {
-  const end = actions.agentState?.['nodeEnd'];
+  const end = actions.agentState?.[NODE_END];
   return isRecord(end) ? { ...end, amends: end['amends'] === true } : undefined;
 }
 

@@ -188,6 +188,8 @@ export class WorkflowRun implements NodeRuns {
       const skipped = this.history.dropWithin(nodePath, prior);
       if (known.interruptIds.length === 0) this.#skipAgents([...prior.events, ...skipped]);
       else if (this.history.isPrompted) await this.#askAgain(prior.events, known.interruptIds);
+      const isAnswered = known.interruptIds.length === 0 && !isDone(prior);
+      if (isAnswered && this.context.isResumable) await this.#storeAnswer(name, nodePath, known);
       if (prior.output !== undefined && !prior.isReplaced) this.lastOutput = { value: prior.output };
       this.#outputs.set(name, known.output);
       if (options.number !== undefined) this.#keep(place, node, known);
@@ -228,6 +230,13 @@ export class WorkflowRun implements NodeRuns {
     const count = (this.#counts.get(what) ?? 0) + 1;
     this.#counts.set(what, count);
     return count;
+  }
+
+  /** Stores that a node is done whose output is an answer, so that another answer to its question is refused. */
+  async #storeAnswer(author: string, path: string, { output, route, branch }: NodeResult): Promise<void> {
+    const agentState = toNodeEnd(false, { value: output }, route);
+    const event = this.context.createEvent({ author, nodeInfo: { path }, actions: { agentState } });
+    await this.#postAsIs(branch === undefined ? event : { ...event, branch });
   }
 
   /** Posts the questions of a node that are still open, so that the reader of this run sees what it waits for. */

@@ -1,6 +1,7 @@
 import { enclosureOf } from '../event/branch.ts';
 import { type Event, ObjectType } from '../event/event.ts';
 import { isInput } from '../event/event-predicates.ts';
+import { NODE_END } from '../event/run-events.ts';
 
 /** Conditions of the execution to find. */
 export interface ExecutionQuery {
@@ -124,8 +125,9 @@ export class Execution {
     if (isInput(event)) return;
     this.events.push(event);
     if (event.actions.endOfAgent === true) this.isCompleted = true;
-    if (event.actions.agentState === undefined) return;
-    this.agentState = event.actions.agentState;
+    const { agentState } = event.actions;
+    if (agentState === undefined || NODE_END in agentState) return;
+    this.agentState = agentState;
     this.childrenAfter = index;
   }
 

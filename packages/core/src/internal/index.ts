@@ -119,6 +119,7 @@ export {
   errorOutcome,
   hasBeginOfRun,
   outcomeOfEvent,
+  NODE_END,
   RunMark,
 } from '../event/run-events.ts';
 export { sealContent, sealEvent } from '../event/seal-event.ts';
