@@ -64,6 +64,7 @@ const OPTIONS: OptionRules<AdkNodeOptions> = {
   // `ParallelWorker` checks it.
   maxParallelWorkers: 'any',
 };
+const FUNCTION_OPTIONS: OptionRules<FunctionNodeConfig & BaseNodeConfig> = { ...NODE_OPTIONS, authConfig: 'object' };
 
 /** Result of the function of a node: an output, an event, or nothing. */
 export type FunctionNodeResult<TOutput> = TOutput | Event | null | undefined | void;
@@ -105,6 +106,7 @@ export class FunctionNode<TInput = unknown, TOutput = unknown> extends BaseNode<
       throw new ConfigurationError(
         `FunctionNode "${name}": expected a function, got ${describeNodeOrKind(handler)}; write new FunctionNode('${name}', (context, input) => …)`,
       );
+    if (new.target === FunctionNode) checkOptions(`FunctionNode "${name}"`, FUNCTION_OPTIONS, config);
     // The answer to a request for a credential is no output.
     super({ ...config, name, rerunOnResume: config.rerunOnResume ?? config.authConfig !== undefined });
     this.authConfig = config.authConfig;

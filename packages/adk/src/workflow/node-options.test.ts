@@ -6,12 +6,14 @@ import {
   AuthHandler,
   createEvent,
   type EdgeItem,
+  FunctionNode,
   FunctionTool,
   InMemoryRunner,
   JoinNode,
   LlmAgent,
   node,
   type NodeContext,
+  ToolNode,
   type WorkflowConfig,
   Workflow,
 } from '../index.ts';
@@ -145,4 +147,32 @@ test.each([
   expect(events.at(-2)?.content?.parts).toMatchObject([
     { functionResponse: { name: 'pay', response: { error: expect.anything() } } },
   ]);
+});
+
+test.each<[string, (tool: FunctionTool) => unknown, string]>([
+  [
+    'FunctionNode',
+    () => new FunctionNode('work', () => 1, { timout: 3 } as object),
+    'FunctionNode "work": has no option "timout"',
+  ],
+  [
+    'FunctionNode',
+    () => new FunctionNode('work', () => 1, { rerunOnResume: 'no' } as object),
+    'FunctionNode "work": rerunOnResume: expected',
+  ],
+  ['ToolNode', (tool) => new ToolNode(tool, { timout: 3 } as object), 'ToolNode "pay": has no option "timout"'],
+])('a misspelt or wrong option of a %s is refused', (_class, create, message) => {
+  expect(() => create(new FunctionTool({ name: 'pay', description: 'Pays.', execute: () => 'paid' }))).toThrow(message);
+});
+
+test('a misspelt option of runNode is refused', async () => {
+  const inner = node(() => 1, { name: 'inner' });
+  const outer = node(
+    async (context: NodeContext) => (await context.runNode(inner, 1, { runID: 'x' } as object)).output,
+    { name: 'outer' },
+  );
+  const { thrown } = await play([['START', outer]]);
+  expect(thrown).toMatchObject({
+    message: expect.stringContaining('runNode "inner": has no option "runID"; did you mean "runId"?'),
+  });
 });

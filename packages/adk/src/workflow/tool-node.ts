@@ -11,6 +11,7 @@ import {
   ToolContext,
 } from '@eventloom/core';
 import {
+  checkOptions,
   confirmationOf,
   describeKind,
   inputRequestOf,
@@ -24,7 +25,7 @@ import {
 } from '@eventloom/core/internal';
 import { toToolResponse } from '@eventloom/llm-agent/internal';
 import { requireArgument } from '../check-arguments.ts';
-import { BaseNode, type BaseNodeConfig, isContent } from './base-node.ts';
+import { BaseNode, type BaseNodeConfig, isContent, NODE_OPTIONS } from './base-node.ts';
 import type { AdkNodeContext } from './node-context.ts';
 
 /** Options of a tool node. */
@@ -34,9 +35,10 @@ export type ToolNodeConfig = Partial<BaseNodeConfig>;
 export class ToolNode extends BaseNode {
   readonly tool: BaseTool;
 
-  /** @throws ConfigurationError for a long-running tool */
+  /** @throws ConfigurationError for a long-running tool, and for an option that is unknown or invalid */
   constructor(tool: BaseTool, config: ToolNodeConfig = {}) {
     requireArgument(isBaseTool(tool), 'ToolNode', 'a tool', tool, 'new ToolNode(new FunctionTool({ … }))');
+    if (new.target === ToolNode) checkOptions(`ToolNode "${tool.name}"`, NODE_OPTIONS, config);
     super({ ...config, name: config.name ?? tool.name, rerunOnResume: config.rerunOnResume ?? true });
     if (tool.isLongRunning)
       throw new ConfigurationError(

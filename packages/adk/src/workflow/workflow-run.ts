@@ -12,7 +12,7 @@ import {
   RunAbortedError,
   toError,
 } from '@eventloom/core';
-import { EventQueue, mergeEventActions } from '@eventloom/core/internal';
+import { checkOptions, EventQueue, mergeEventActions, type OptionRules } from '@eventloom/core/internal';
 import type { AbortGuard } from '@eventloom/core/internal';
 import { pause } from '@eventloom/graph/internal';
 import type { SchemaLike } from '@eventloom/tools';
@@ -33,6 +33,15 @@ import { createNodeErrorEvent, isNodeErrorEvent } from './node-error-event.ts';
 import { askCallbacks, type NodeCallbacks } from './node-callbacks.ts';
 import { AdkNodeHistory, isDone, type NodeRecord, toNodeEnd } from './node-history.ts';
 import { delayMsAfter, isRetried } from './retry.ts';
+
+const RUN_OPTIONS: OptionRules<AdkRunNodeOptions> = {
+  nodeName: 'text',
+  runId: 'text',
+  useAsOutput: 'flag',
+  useSubBranch: 'flag',
+  overrideBranch: 'text',
+  overrideIsolationScope: 'text',
+};
 
 /** The properties of an outer node that the nodes it runs depend on. */
 interface Outer {
@@ -120,6 +129,7 @@ export class WorkflowRun implements NodeRuns {
   run(outer: AdkNodeContext, nodeLike: RunnableNode, input: unknown, options: AdkRunNodeOptions): Promise<NodeResult> {
     const node = buildNode(nodeLike);
     const name = options.nodeName ?? node.name;
+    checkOptions(`runNode "${name}"`, RUN_OPTIONS, options);
     let runs = this.#dynamic.get(outer);
     if (!runs || runs.attempt !== outer.attemptCount)
       this.#dynamic.set(outer, (runs = new DynamicRuns(outer.attemptCount)));
