@@ -290,7 +290,7 @@ function seesConversation(agent: LlmAgent): boolean {
  */
 function isUnread(input: unknown, { mode }: LlmAgent, { runs, invocationContext, isolationScope }: NodePlace): boolean {
   if (mode === 'task' || isEmpty(input) || input === null) return false;
-  const { content, isolationScope: saidIn } = runs.lastSaid ?? {};
+  const { content, isolationScope: saidIn } = runs.stream.lastSaid ?? {};
   const isSeen = saidIn === undefined || saidIn === isolationScope;
   const text = contentText(toMessage(input));
   return text !== contentText(invocationContext.userContent) && !(isSeen && text === contentText(content));
@@ -314,7 +314,8 @@ function toMessage(input: unknown): Content {
 }
 
 /** The message to an agent whose node has an empty input: what a node said last, or the message of the user. */
-function toContext({ runs: { lastSaid }, invocationContext }: NodePlace): Content {
+function toContext({ runs, invocationContext }: NodePlace): Content {
+  const { lastSaid } = runs.stream;
   return (lastSaid && toModelContent(lastSaid, '')) ?? invocationContext.userContent ?? toMessage(null);
 }
 

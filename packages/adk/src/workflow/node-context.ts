@@ -13,6 +13,7 @@ import type { AbortGuard } from '@eventloom/core/internal';
 import { type SchemaLike, ValueSchema } from '@eventloom/tools';
 import { StateSchemaError } from '../errors.ts';
 import type { BaseNode } from './base-node.ts';
+import type { WorkflowStream } from './workflow-stream.ts';
 
 /** Selects the edges to follow after a node. Values are compared as texts. */
 export type RouteValue = boolean | number | string;
@@ -46,10 +47,8 @@ export interface AdkRunNodeOptions {
 /** Runs the nodes of a workflow: see `NodeScheduler`. */
 export interface NodeRuns {
   run(outer: AdkNodeContext, nodeLike: RunnableNode, input: unknown, options: AdkRunNodeOptions): Promise<NodeResult>;
-  /** The last event with text or media that a node yielded; undefined before the first. */
-  readonly lastSaid: Event | undefined;
-  /** Adds an event to the stream of the workflow. Resolves to false if the stream has no reader any more. */
-  post(event: Event): Promise<boolean>;
+  /** The events of all nodes. */
+  readonly stream: WorkflowStream;
 }
 
 /** The place of a node's run in its workflow. */
@@ -193,7 +192,7 @@ export class AdkNodeContext implements NodeResult {
     const { place } = this;
     const author = event.author || place.nodePath.slice(place.nodePath.lastIndexOf('.') + 1);
     // The result is not needed: the node is stopped when the reader of the stream has left.
-    void place.runs.post({ ...event, author });
+    void place.runs.stream.emit({ ...event, author });
   }
 
   /**

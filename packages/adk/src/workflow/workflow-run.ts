@@ -1,35 +1,31 @@
 import {
-  AgentError,
-  ConfigurationError,
   type Event,
-  type EventParams,
-  contentText,
   createEvent,
   type InvocationContext,
   LlmCallLimitError,
-  ModelError,
   REQUEST_INPUT,
   RunAbortedError,
   toError,
 } from '@eventloom/core';
-import { checkOptions, EventQueue, mergeEventActions, type OptionRules } from '@eventloom/core/internal';
-import type { AbortGuard } from '@eventloom/core/internal';
+import { type AbortGuard, checkOptions, mergeEventActions, type OptionRules } from '@eventloom/core/internal';
 import { pause } from '@eventloom/graph/internal';
 import type { SchemaLike } from '@eventloom/tools';
 import { AdkNodeTimeoutError, DynamicNodeFailError, NodeInterruptedError, NodeReportedError } from '../errors.ts';
 import { getLogger } from '../logger.ts';
+import { isServiceError } from '../service-errors.ts';
 import type { BaseNode } from './base-node.ts';
 import { createSubBranch } from './branch-path.ts';
 import { buildNode } from './build-node.ts';
+import { DynamicRuns } from './dynamic-runs.ts';
 import {
   AdkNodeContext,
   type NodeResult,
   type NodeRuns,
   type RunnableNode,
   type AdkRunNodeOptions,
-  withNode,
 } from './node-context.ts';
-import { createNodeErrorEvent, isNodeErrorEvent } from './node-error-event.ts';
+import { isNodeErrorEvent } from './node-error-event.ts';
+import { WorkflowStream } from './workflow-stream.ts';
 import { askCallbacks, type NodeCallbacks } from './node-callbacks.ts';
 import { AdkNodeHistory, isDone, type NodeRecord, toNodeEnd } from './node-history.ts';
 import { delayMsAfter, isRetried } from './retry.ts';
@@ -67,11 +63,9 @@ interface RunPlace extends AdkRunNodeOptions {
 export class WorkflowRun implements NodeRuns {
   readonly context: InvocationContext;
   readonly history: AdkNodeHistory;
-  /** The last event with text or media that a node yielded; undefined before the first. */
-  lastSaid: Event | undefined;
+  readonly stream: WorkflowStream;
   /** The output of the latest event with one. */
   lastOutput: { readonly value: unknown } | undefined;
-  readonly #channel = new EventQueue();
   readonly #outputs = new Map<string, unknown>();
   /** Numbers of the runs so far, by path and run of the outer node, and of the attempts, by path and activation. */
   readonly #counts = new Map<string, number>();
@@ -79,47 +73,11 @@ export class WorkflowRun implements NodeRuns {
   readonly #done = new Map<string, NodeResult>();
   /** Runs of `runNode`, by the node that made them. */
   readonly #dynamic = new WeakMap<AdkNodeContext, DynamicRuns>();
-  /** Numbers of the attempts after which errors were thrown. */
-  readonly #attemptsBefore = new WeakMap<object, number>();
-  /** Errors that an event of this run already reports. */
-  readonly #reported = new WeakSet<object>();
 
   constructor(context: InvocationContext) {
     this.context = context;
     this.history = new AdkNodeHistory(context);
-  }
-
-  /** Runs a node, and yields the events of all nodes that run. Sets `result` when it is done. */
-  async *events(work: (guard: AbortGuard) => Promise<void>): AsyncGenerator<Event, void, void> {
-    const { context } = this;
-    const guard = context.forkAbort();
-    const channel = this.#channel;
-    const working = work(guard).finally(() => channel.end());
-    // Awaited below, unless the reader has left.
-    working.catch(() => undefined);
-    let isRead = false;
-    try {
-      for (let event = await channel.next(); event; event = await channel.next()) yield event;
-      isRead = true;
-      await working;
-    } finally {
-      channel.close();
-      if (!isRead) {
-        guard.abort(new RunAbortedError('the workflow was stopped'));
-        await working.catch(() => undefined);
-      }
-      context.dropAbort(guard);
-    }
-  }
-
-  async post(event: Event): Promise<boolean> {
-    return this.#channel.post(this.context.progress.isCommitted(event) ? event : this.#complete(event));
-  }
-
-  #complete(event: Event): Event {
-    if (event.executionId !== undefined) return event;
-    const { id: _, timestamp: __, ...said } = event;
-    return this.context.createEvent(said satisfies EventParams);
+    this.stream = new WorkflowStream(context);
   }
 
   /**
@@ -246,7 +204,7 @@ export class WorkflowRun implements NodeRuns {
   async #storeAnswer(author: string, path: string, { output, route, branch }: NodeResult): Promise<void> {
     const agentState = toNodeEnd(false, { value: output }, route);
     const event = this.context.createEvent({ author, nodeInfo: { path }, actions: { agentState } });
-    await this.#postAsIs(branch === undefined ? event : { ...event, branch });
+    await this.stream.post(branch === undefined ? event : { ...event, branch });
   }
 
   /** Posts the questions of a node that are still open, so that the reader of this run sees what it waits for. */
@@ -259,7 +217,7 @@ export class WorkflowRun implements NodeRuns {
       const longRunningToolIds = parts.flatMap(({ functionCall }) => functionCall?.id ?? []);
       if (parts.length === 0) continue;
       for (const id of longRunningToolIds) asked.add(id);
-      await this.#postAsIs(
+      await this.stream.post(
         this.context.createEvent({
           author,
           content: { role: 'model', parts },
@@ -296,7 +254,7 @@ export class WorkflowRun implements NodeRuns {
     const isDone = context.interruptIds.length === 0;
     if (isStored || !isDone || !this.context.isResumable) return this.#postActions(context, name);
     const agentState = toNodeEnd(context.hasResultEvent, replaced, route);
-    await this.#post(context, { author: name, actions: { ...context.takeActions(), agentState } });
+    await this.stream.postOf(context.place, { author: name, actions: { ...context.takeActions(), agentState } });
   }
 
   /** Calls a callback of the plugins of the run. @throws the reason of the guard if it fires first */
@@ -311,7 +269,7 @@ export class WorkflowRun implements NodeRuns {
   /** Posts the changes of state that no event holds yet. */
   async #postActions(context: AdkNodeContext, author: string): Promise<void> {
     const actions = context.takeActions();
-    if (actions) await this.#post(context, { author, actions });
+    if (actions) await this.stream.postOf(context.place, { author, actions });
   }
 
   async #attempts(node: BaseNode, context: AdkNodeContext, name: string, input: unknown): Promise<void> {
@@ -338,7 +296,7 @@ export class WorkflowRun implements NodeRuns {
         const error: unknown = AdkNodeTimeoutError.isInstance(reason) ? reason : thrown;
         const { preparedRetryConfig: retry } = node;
         if (!retry || DynamicNodeFailError.isInstance(error) || !isRetried(retry, attempt, error)) {
-          if (typeof error === 'object' && error !== null) this.#attemptsBefore.set(error, attempt);
+          this.stream.noteAttempts(error, attempt);
           throw error;
         }
         await pause(this.context.platform, delayMsAfter(retry, attempt), place.guard);
@@ -367,12 +325,10 @@ export class WorkflowRun implements NodeRuns {
       for (let next = await guard.until(events.next()); !next.done; next = await guard.until(events.next()))
         await this.#take(context, name, next.value);
     } catch (thrown) {
-      // The event of the agent has the message of an error of a model's service, but not that of another error.
-      const isOfService = ModelError.isInstance(thrown) && thrown.message === thrown.publicMessage;
       const isLimit = LlmCallLimitError.isInstance(thrown);
       if (isLimit)
         await this.#take(context, name, createEvent({ errorCode: thrown.code, errorMessage: thrown.message }));
-      const isInEvent = isOfService || isLimit;
+      const isInEvent = isServiceError(thrown) || isLimit;
       if (!context.reportedError || !isInEvent) throw thrown;
       throw this.#toReported(name, context.reportedError, thrown);
     } finally {
@@ -390,7 +346,7 @@ export class WorkflowRun implements NodeRuns {
   /** Creates the error of a node that yielded an error event. */
   #toReported(nodeName: string, reported: NonNullable<AdkNodeContext['reportedError']>, cause?: unknown): Error {
     const error = new NodeReportedError({ nodeName, ...reported }, cause === undefined ? undefined : { cause });
-    this.#reported.add(error);
+    this.stream.noteReported(error);
     return error;
   }
 
@@ -411,7 +367,7 @@ export class WorkflowRun implements NodeRuns {
     }
     if (!isNew) {
       if (output !== undefined) this.lastOutput = { value: output };
-      await this.#postAsIs(event);
+      await this.stream.post(event);
       return;
     }
     const { output: _, content: __, ...rest } = event;
@@ -419,75 +375,12 @@ export class WorkflowRun implements NodeRuns {
     const said: Event = isRepeated ? rest : event;
     if (isRepeated && !actions && Object.keys(event.actions.stateDelta).length === 0) return;
     if (said.output !== undefined) this.lastOutput = { value: output };
-    await this.#post(context, {
+    await this.stream.postOf(context.place, {
       ...said,
       author: event.author || name,
       actions: mergeEventActions([actions ?? {}, said.actions]),
     });
   }
-
-  async #post({ place }: AdkNodeContext, said: EventParams): Promise<void> {
-    const { branch, isolationScope } = place;
-    if (said.executionId !== undefined) {
-      // An agent made the whole event.
-      await this.#postAsIs(withNode(place, said as Event));
-      return;
-    }
-    const { id: _, timestamp: __, ...params } = said;
-    const event = this.context.createEvent({
-      ...params,
-      ...(branch === undefined || params.branch !== undefined ? {} : { branch }),
-      ...(isolationScope === undefined || params.isolationScope !== undefined ? {} : { isolationScope }),
-    });
-    await this.#postAsIs(withNode(place, event));
-  }
-
-  async #postAsIs(event: Event): Promise<void> {
-    if (event.partial !== true && saysSomething(event)) this.lastSaid = event;
-    if (await this.#channel.post(event)) return;
-    throw new RunAbortedError('the reader of the workflow stopped reading');
-  }
-
-  /** Posts the event that reports the failure of a node, once for each error. */
-  async report(outer: Outer, name: string, thrown: unknown): Promise<void> {
-    if (outer.guard.signal.aborted) return;
-    let attemptCount: number | undefined;
-    if (typeof thrown === 'object' && thrown !== null) {
-      attemptCount = this.#attemptsBefore.get(thrown);
-      this.context.markReported(thrown);
-      if (this.#reported.has(thrown)) return;
-      this.#reported.add(thrown);
-    }
-    const path = outer.nodePath ? `${outer.nodePath}.${name}` : name;
-    // The text of an error of the program may hold secrets.
-    const errorMessage = AgentError.around(thrown, `node "${name}"`).publicMessage;
-    const {
-      id: _,
-      timestamp: __,
-      ...said
-    } = createNodeErrorEvent({
-      error: thrown,
-      attemptCount,
-      errorMessage,
-      author: name,
-      nodeInfo: { path },
-    });
-    const { branch, isolationScope } = outer;
-    await this.#postAsIs(
-      this.context.createEvent({
-        ...said,
-        ...(branch ? { branch } : {}),
-        ...(isolationScope ? { isolationScope } : {}),
-      }),
-    );
-  }
-}
-
-/** Returns true for an event with text or media. */
-function saysSomething({ content }: Event): boolean {
-  return (
-    contentText(content) !== '' || content?.parts?.some(({ inlineData, fileData }) => inlineData ?? fileData) === true
-  );
 }
 
 /** Returns true for the first run of a node in the first runs of all nodes around it. */
@@ -507,43 +400,4 @@ function knownResult(prior: NodeRecord, node: BaseNode, outerBranch: string | un
   if (open.length > 0) return { ...done, interruptIds: open };
   const values = [...asked.keys()].map((id) => answers.get(id));
   return { ...done, output: values.length === 1 ? values[0] : values };
-}
-
-/** The runs that one attempt of a node made with `runNode`. */
-class DynamicRuns {
-  readonly attempt: number;
-  /** The runs by their paths. */
-  readonly started = new Map<string, Promise<NodeResult>>();
-  /** Paths of the runs that have not settled. */
-  readonly unfinished = new Set<string>();
-  readonly #counts = new Map<string, number>();
-  /** The given ids that could be numbers of runs, by the name of the node. */
-  readonly #givenNumbers = new Map<string, string>();
-
-  constructor(attempt: number) {
-    this.attempt = attempt;
-  }
-
-  /** Adds a run, and returns it. */
-  start(path: string, run: Promise<NodeResult>): Promise<NodeResult> {
-    this.unfinished.add(path);
-    const running = run.finally(() => this.unfinished.delete(path));
-    this.started.set(path, running);
-    return running;
-  }
-
-  /** Returns the id of a run. @throws ConfigurationError for an empty id, and if a number is given for some runs of a node and not for others */
-  identify(name: string, runId: string | undefined): string {
-    const count = this.#counts.get(name) ?? 0;
-    if (runId?.trim() === '')
-      throw new ConfigurationError(`runNode "${name}": runId is empty; leave it out to number the runs`);
-    if (runId !== undefined && /^\d+$/.test(runId)) this.#givenNumbers.set(name, runId);
-    const number = this.#givenNumbers.get(name);
-    if (number !== undefined && (runId === undefined || count > 0))
-      throw new ConfigurationError(
-        `runNode "${name}": runId "${number}" could be the number of another run; write one that is not a number`,
-      );
-    if (runId === undefined) this.#counts.set(name, count + 1);
-    return runId ?? String(count + 1);
-  }
 }

@@ -239,7 +239,7 @@ class GraphTurn {
   /** Reports the failure of a node, stops the others, and throws it. */
   async #fail(name: string, error: unknown): Promise<never> {
     const { place } = this.#context;
-    await this.#run.report({ ...place, guard: this.#guard }, name, error);
+    await this.#run.stream.reportFailure({ ...place, guard: this.#guard }, name, error);
     this.#guard.abort(error);
     await Promise.allSettled(this.#running.values());
     throw error;
@@ -264,7 +264,7 @@ export async function* runNodeAsInvocation(
 ): AsyncGenerator<Event, void, void> {
   const { context } = run;
   let result: NodeResult | undefined;
-  yield* run.events(async (guard) => {
+  yield* run.stream.during(async (guard) => {
     const outer = {
       nodePath: '',
       activation: '',
