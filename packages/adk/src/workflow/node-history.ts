@@ -60,21 +60,21 @@ export class AdkNodeHistory {
   readonly firstMessage: Content | undefined;
 
   constructor(context: InvocationContext) {
+    // Nodes that ask with the same id get the same answer.
     const open = new Map<
       string,
-      { readonly path: string; readonly schema: unknown; readonly callIds: readonly string[] }
+      { readonly paths: Set<string>; readonly schema: unknown; readonly callIds: readonly string[] }
     >();
     const answer = (id: string, value: unknown, position: number): void => {
       const question = open.get(id);
       if (!question) return;
       open.delete(id);
       this.answers[id] = value;
-      this.#add(question.path, { position, answer: { id, value } });
+      for (const path of question.paths) this.#add(path, { position, answer: { id, value } });
       // If an agent called the node that asked, its node continues as well.
-      for (const callId of question.callIds) {
-        const path = open.get(callId)?.path;
-        if (path !== undefined) this.#add(path, { position, answer: { id: callId, value: undefined } });
-      }
+      for (const callId of question.callIds)
+        for (const path of open.get(callId)?.paths ?? [])
+          this.#add(path, { position, answer: { id: callId, value: undefined } });
     };
     let isContinued = false;
     const events = eventsOfRun(context);
@@ -95,11 +95,20 @@ export class AdkNodeHistory {
       if (path === undefined || event.partial === true || event.object === ObjectType.agentInput) continue;
       isContinued = true;
       const { longRunningToolIds: ids = [] } = event;
-      // Open questions are yielded again to the reader of a later run.
-      if (ids.length > 0 && ids.every((id) => open.get(id)?.path === path)) continue;
+      // Open questions are yielded again to the reader of a later run. In sessions of the ADK, outer nodes report the questions of inner ones.
+      const isReport = (id: string): boolean => open.get(id)?.paths.has(path) === true || !callOf(event, id);
+      if (ids.length > 0 && ids.every(isReport)) continue;
       this.#add(path, { position, event });
-      const callIds = enclosingCallIds(event.branch);
-      for (const id of ids) if (!open.has(id)) open.set(id, { path, schema: schemaOf(event, id), callIds });
+      for (const id of ids) {
+        const question = open.get(id);
+        if (question) question.paths.add(path);
+        else
+          open.set(id, {
+            paths: new Set([path]),
+            schema: schemaOf(event, id),
+            callIds: enclosingCallIds(event.branch),
+          });
+      }
     }
     this.isContinued = isContinued;
     this.isPrompted = events.findLast(({ content }) => content)?.author === 'user';
@@ -256,19 +265,23 @@ function isOfNode({ nodeInfo }: Event): boolean {
  * @param events the newest first
  */
 function hasOpenQuestion(events: readonly Event[], calls: Calls): boolean {
+  const said = events.filter(isOfNode);
+  // Nodes that ask with the same id get the same answer.
+  const answeredAt = new Map<string, number>();
+  for (const event of said)
+    for (const { id, responses } of calls.madeIn(event))
+      for (const { event: given, eventIndex } of responses)
+        if (given.author === 'user' && given.invocationId === event.invocationId)
+          answeredAt.set(id, Math.max(eventIndex, answeredAt.get(id) ?? 0));
   const done = new Set<string>();
-  for (const event of events.filter(isOfNode)) {
-    const { nodeInfo: { path = '' } = {}, output, route, invocationId } = event;
+  return said.some((event) => {
+    const { nodeInfo: { path = '' } = {}, output, route } = event;
     if (output !== undefined || route !== undefined || nodeEndOf(event)) done.add(path);
-    if (done.has(path)) continue;
-    for (const { isLongRunning, responses } of calls.madeIn(event)) {
-      const isAnswered = responses.some(
-        ({ event: { author, invocationId: by } }) => author === 'user' && by === invocationId,
-      );
-      if (isLongRunning && !isAnswered) return true;
-    }
-  }
-  return false;
+    if (done.has(path)) return false;
+    return calls
+      .madeIn(event)
+      .some(({ id, eventIndex, isLongRunning }) => isLongRunning && eventIndex > (answeredAt.get(id) ?? -1));
+  });
 }
 
 /** The text of a message that consists of texts. */

@@ -1,6 +1,6 @@
 import { type FunctionCall, NO_PARTS, type Part } from '../content/content.ts';
 import { DerivedKey, type DerivedValues } from '../context/derived-values.ts';
-import { branchInScope, enclosingCallIds, enclosureOf } from '../event/branch.ts';
+import { branchInScope, enclosingCallIds, enclosureOf, isOnNodeBranch } from '../event/branch.ts';
 import { type Event, ObjectType } from '../event/event.ts';
 import { EventTag, hasTag } from '../event/event-tags.ts';
 import { newestEntries } from '../event/newest-first.ts';
@@ -341,7 +341,7 @@ export class Calls {
     );
     const calls = named.filter(
       ({ event, branch, isLongRunning }) =>
-        enclosureOf(branch) === '' || (isLongRunning && this.canContinue(event.invocationId)),
+        enclosureOf(branch) === '' || isOnNodeBranch(event) || (isLongRunning && this.canContinue(event.invocationId)),
     );
     const lastOnBranch = new Map(calls.map((call) => [call.branch, call]));
     const waiting = calls.filter((call) => call.isLongRunning && lastOnBranch.get(call.branch) === call);

@@ -36,13 +36,22 @@ export function branchOfNode({ branch, nodeInfo }: Event): string | undefined {
 export function isVisibleAcrossNodes(event: Event, branch: string | undefined): boolean {
   const own = branchOfNode(event);
   if (own === undefined || isVisibleOn(own, branch) || branch?.startsWith(`${own}.`)) return true;
-  const { path } = event.nodeInfo ?? {};
-  if (path === undefined) return false;
+  return isVisibleOn(branchAboveNodes(event, own), branch);
+}
+
+/** True for an event of a node whose branch has no other segments with an `@` than those of nodes: no agent or workflow around it is called as a tool. */
+export function isOnNodeBranch(event: Event): boolean {
+  return event.nodeInfo?.path !== undefined && enclosureOf(branchAboveNodes(event, event.branch)) === '';
+}
+
+/** Returns a branch of an event without the segments of nodes at its end. */
+function branchAboveNodes({ nodeInfo }: Event, branch: string | undefined): string | undefined {
+  if (branch === undefined || nodeInfo?.path === undefined) return branch;
   // The first name is that of the workflow, which may itself be called as a tool.
-  const names = new Set(path.split('.').slice(1).map(nameInSegment));
-  const segments = own.split('.');
+  const names = new Set(nodeInfo.path.split('.').slice(1).map(nameInSegment));
+  const segments = branch.split('.');
   const end = segments.findLastIndex((segment) => !segment.includes('@') || !names.has(nameInSegment(segment)));
-  return isVisibleOn(segments.slice(0, end + 1).join('.') || undefined, branch);
+  return segments.slice(0, end + 1).join('.') || undefined;
 }
 
 function nameInSegment(segment: string): string {

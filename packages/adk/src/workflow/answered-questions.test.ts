@@ -1,0 +1,103 @@
+import { type Event, getFunctionCalls, type Part } from '@eventloom/core';
+import { describe, expect, test } from 'vitest';
+import {
+  createEvent,
+  InMemoryRunner,
+  JoinNode,
+  node,
+  type NodeContext,
+  RequestInput,
+  Workflow,
+} from '../index.ts';
+
+const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
+
+/** A conversation with a workflow in one session. */
+async function talk(agent: Workflow, stored: readonly Event[] = []) {
+  const runner = new InMemoryRunner({ agent, appName: 'app' });
+  const { sessionService } = runner;
+  const session = await sessionService.createSession(KEY);
+  for (const event of stored) await sessionService.appendEvent({ session, event });
+  return (message: string | Part): Promise<Event[]> =>
+    runner.run({
+      userId: 'u',
+      sessionId: 's',
+      newMessage: { role: 'user', parts: [typeof message === 'string' ? { text: message } : message] },
+    });
+}
+
+const outputs = (events: readonly Event[]): unknown[] => events.flatMap(({ output }) => output ?? []);
+const questions = (events: readonly Event[]): unknown[] => events.flatMap(getFunctionCalls).map(({ id }) => id);
+const answer = (id: string, result: string): Part => ({
+  functionResponse: { id, name: 'adk_request_input', response: { result } },
+});
+const end = node((_context: NodeContext, input: unknown) => `end ${JSON.stringify(input)}`, { name: 'end' });
+
+describe('nodes that ask beside each other with one id', () => {
+  const asking = (name: string) => node(() => new RequestInput({ interruptId: 'ok', message: `${name}?` }), { name });
+  const list = node(() => ['a', 'b'], { name: 'list' });
+  const worker = node((_context: NodeContext, item: string) => new RequestInput({ interruptId: 'ok', message: item }), {
+    name: 'worker',
+    parallelWorker: true,
+  });
+
+  test.each([
+    ['nodes', ['START', [asking('a'), asking('b')], new JoinNode({ name: 'join' }), end], 'end {"a":"yes","b":"yes"}'],
+    ['runs of a parallel worker', ['START', list, worker, end], 'end ["yes","yes"]'],
+  ] as const)('all get its answer: %s', async (_title, edge, last) => {
+    const send = await talk(new Workflow({ name: 'w', edges: [edge] }));
+    expect(questions(await send('go'))).toEqual(['ok', 'ok']);
+    expect(outputs(await send(answer('ok', 'yes'))).at(-1)).toBe(last);
+    await expect(send(answer('ok', 'yes'))).rejects.toMatchObject({ code: 'INVALID_MESSAGE' });
+    expect(questions(await send('go'))).toEqual(['ok', 'ok']);
+    expect(outputs(await send('yes')).at(-1)).toBe(last);
+  });
+});
+
+describe('a session of the ADK whose workflow waits continues', () => {
+  const said = (author: string, path: string, fields: Partial<Event>): Event =>
+    createEvent({ author, invocationId: 'e-1', nodeInfo: { path }, ...fields });
+  const asked = (path: string, branch?: string): Event =>
+    said('ask', path, {
+      content: { role: 'model', parts: [{ functionCall: { id: 'city', name: 'adk_request_input', args: {} } }] },
+      longRunningToolIds: ['city'],
+      ...(branch === undefined ? {} : { branch }),
+    });
+  const waits = (path: string): Event => said(path.split('.').at(-1) ?? '', path, { longRunningToolIds: ['city'] });
+  const begun = createEvent({
+    author: 'user',
+    invocationId: 'e-1',
+    content: { role: 'user', parts: [{ text: 'go' }] },
+  });
+  const ask = node(() => new RequestInput({ interruptId: 'city' }), { name: 'ask' });
+  const beside = node(() => 'beside', { name: 'beside' });
+
+  const WAITING = {
+    'after a question': () => [
+      new Workflow({ name: 'w', edges: [['START', ask, end]] }),
+      [asked('w.ask'), waits('w')],
+      'end "Oslo"',
+    ],
+    'after a question of an inner workflow': () => [
+      new Workflow({ name: 'w', edges: [['START', new Workflow({ name: 'in', edges: [['START', ask]] }), end]] }),
+      [asked('w.in.ask'), waits('w.in'), waits('w')],
+      'end "Oslo"',
+    ],
+    'after a question beside another node': () => [
+      new Workflow({ name: 'w', edges: [['START', [ask, beside], new JoinNode({ name: 'join' }), end]] }),
+      [asked('w.ask', 'ask@1'), said('beside', 'w.beside', { output: 'beside', branch: 'beside@1' }), waits('w')],
+      'end {"ask":"Oslo","beside":"beside"}',
+    ],
+  } satisfies Record<string, () => [Workflow, Event[], string]>;
+
+  test.each(
+    Object.entries(WAITING).flatMap(([title, make]) => [
+      [`${title}, with a text`, make, 'Oslo'] as const,
+      [`${title}, with a function response`, make, answer('city', 'Oslo')] as const,
+    ]),
+  )('%s', async (_title, make, message) => {
+    const [workflow, events, last] = make();
+    const send = await talk(workflow, [begun, ...events]);
+    expect(outputs(await send(message)).at(-1)).toBe(last);
+  });
+});
