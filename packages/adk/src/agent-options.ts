@@ -1,6 +1,7 @@
 import { type BaseAgent, ConfigurationError } from '@eventloom/core';
 import { checkBaseOptions, checkOptions, isRecord, type OptionRules } from '@eventloom/core/internal';
-import { isLlmAgent } from '@eventloom/llm-agent';
+import { isLlmAgent, type LlmAgent } from '@eventloom/llm-agent';
+import type { SchemaLike } from '@eventloom/tools';
 import { refuseUncalled } from './class-checks.ts';
 import { type BaseNodeConfig, checkTimeout } from './workflow/base-node.ts';
 import { prepareRetryConfig } from './workflow/retry.ts';
@@ -77,8 +78,8 @@ export function keepConfig(agent: BaseAgent, config: object): void {
 }
 
 /**
- * Returns the options that an agent has as a node; undefined values are left out. Empty for agents of other packages. The schemas of an LLM agent are
- * those of its model, and not among them.
+ * Returns the options that an agent has as a node; undefined values are left out. Empty for agents of other packages. Those of an LLM agent
+ * do not include its schemas: the agent checks its answers itself.
  */
 export function nodeOptionsOf(agent: BaseAgent): Partial<BaseNodeConfig> {
   const names = isLlmAgent(agent) ? NAMES : [...NAMES, 'inputSchema', 'outputSchema'];
@@ -100,6 +101,14 @@ export function copyAgent<A extends BaseAgent>(agent: A, changes: object): A {
   const subAgents = isDeep ? agent.subAgents.map((below) => copySubAgent(agent, below)) : [];
   const Class = agent.constructor as new (config: object) => A;
   return new Class({ ...config, ...(isDeep && { subAgents }), ...changes });
+}
+
+/** Creates a copy of an LLM agent that answers with another schema. @throws ConfigurationError for a class that has no `clone` */
+export function copyWithOutputSchema(agent: LlmAgent, outputSchema: SchemaLike): LlmAgent {
+  if ('clone' in agent && typeof agent.clone === 'function') return agent.clone({ outputSchema }) as LlmAgent;
+  throw new ConfigurationError(
+    `node "${agent.name}": outputSchema: the agent has no method clone; write outputSchema in the options of the agent`,
+  );
 }
 
 /** Creates a copy of the sub-agent of an agent that is copied. @throws ConfigurationError for a class that has no `clone` */

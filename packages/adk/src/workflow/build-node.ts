@@ -7,7 +7,9 @@ import {
   contentText,
   createEvent,
   type Event,
+  getStructuredOutput,
   type InvocationContext,
+  type JsonValue,
   OutputSchemaError,
   REQUEST_CREDENTIAL,
 } from '@eventloom/core';
@@ -20,11 +22,12 @@ import {
   isBookkeeping,
   jsonOrText,
   type OptionRules,
+  sealJson,
   wrongOption,
 } from '@eventloom/core/internal';
 import { isLlmAgent, type LlmAgent } from '@eventloom/llm-agent';
 import { toModelContent } from '@eventloom/llm-agent/internal';
-import { nodeOptionsOf } from '../agent-options.ts';
+import { copyWithOutputSchema, nodeOptionsOf } from '../agent-options.ts';
 import { AuthHandler } from '../auth.ts';
 import { asksForKey, SignInCredentials } from '../sign-in-credentials.ts';
 import { NodeInterruptedError } from '../errors.ts';
@@ -203,20 +206,31 @@ export class JoinNode extends BaseNode {
 export class AgentNode extends BaseNode {
   readonly agent: BaseAgent;
 
+  /** @throws ConfigurationError for an `outputSchema` of an LLM agent that cannot be copied */
   constructor(agent: BaseAgent, config: Partial<BaseNodeConfig> = {}) {
     super({
       name: agent.name,
       description: agent.description,
       rerunOnResume: true,
       waitForOutput: isLlmAgent(agent) && agent.mode === 'task',
+      inputSchema: isLlmAgent(agent) ? agent.inputSchema : undefined,
       ...nodeOptionsOf(agent),
       ...Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined)),
     });
-    this.agent = agent;
+    const { outputSchema } = config;
+    this.agent =
+      isLlmAgent(agent) && outputSchema !== undefined && outputSchema !== agent.outputSchema
+        ? copyWithOutputSchema(agent, outputSchema)
+        : agent;
   }
 
   override get calledAgents(): readonly BaseAgent[] {
     return [this.agent];
+  }
+
+  /** Returns the output of an LLM agent as it is, because the agent has parsed it with its schema. */
+  protected override checkOutput(output: unknown): Promise<unknown> {
+    return isLlmAgent(this.agent) ? Promise.resolve(output) : super.checkOutput(output);
   }
 
   protected override async *runImpl(context: AdkNodeContext, input: unknown): AsyncGenerator<unknown, void, void> {
@@ -396,8 +410,15 @@ function withOutput({ mode, outputSchema }: LlmAgent, event: Event): Event {
   if (mode === 'task' || output !== undefined || errorCode === OutputSchemaError.code) return event;
   if (content?.role !== 'model' || content.parts?.some(({ functionCall }) => functionCall)) return event;
   const text = contentText(content);
-  const value = outputSchema !== undefined && text.trim() !== '' ? jsonOrText(text) : text;
+  const value = outputSchema !== undefined && text.trim() !== '' ? parsedOutputOf(event, text) : text;
   return { ...event, output: value, nodeInfo: { ...event.nodeInfo, messageAsOutput: true } };
+}
+
+/** Returns the answer as the agent parsed it with its schema, in JSON. An answer that the agent did not parse is read from its text. */
+function parsedOutputOf(event: Event, text: string): JsonValue | undefined {
+  const parsed = getStructuredOutput(event);
+  const sealed = sealJson(parsed === undefined ? jsonOrText(text) : parsed);
+  return 'value' in sealed ? sealed.value : text;
 }
 
 /** Options of a parallel worker. */

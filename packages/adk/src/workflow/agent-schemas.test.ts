@@ -1,0 +1,71 @@
+import type { Event } from '@eventloom/core';
+import { LlmAgent as CoreLlmAgent } from '@eventloom/llm-agent';
+import { ScriptedModel } from '@eventloom/testing';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { InMemoryRunner, LlmAgent, node, Workflow } from '../index.ts';
+
+async function run(agent: Workflow): Promise<Event[]> {
+  const runner = new InMemoryRunner({ agent, appName: 'app' });
+  const { id: sessionId } = await runner.sessionService.createSession({ appName: 'app', userId: 'u' });
+  return runner.run({ userId: 'u', sessionId, newMessage: { role: 'user', parts: [{ text: 'go' }] } });
+}
+
+const outputs = (events: readonly Event[]): unknown[] => events.flatMap(({ output }) => output ?? []);
+const Order = z.object({ n: z.number(), unit: z.string().default('kg') });
+
+describe('an LLM agent in a workflow', () => {
+  test.each([
+    ['zod', Order, { n: 3, unit: 'kg' }],
+    [
+      'Schema of @google/genai',
+      { type: 'OBJECT', properties: { n: { type: 'INTEGER' } }, required: ['n'] } as never,
+      { n: 3 },
+    ],
+  ])('answers with the outputSchema of its node: %s', async (_title, outputSchema, output) => {
+    const model = new ScriptedModel(['{"n":"three"}', '{"n":3}']);
+    const agent = new LlmAgent({ name: 'a', model });
+    const built = node(agent, { name: 'count', outputSchema });
+    expect(outputs(await run(new Workflow({ name: 'w', edges: [['START', built]] })))).toEqual([output]);
+    expect(built.outputSchema).toBe(outputSchema);
+    expect(agent.outputSchema).toBeUndefined();
+    expect(model.requests.map(({ request }) => request.config?.responseMimeType)).toEqual(
+      Array.from({ length: 2 }, () => 'application/json'),
+    );
+  });
+
+  test('gives its answer as its outputSchema parses it', async () => {
+    const outputSchema = Order.transform(({ n, unit }) => ({ text: `${n} ${unit}`, at: new Date(0) }));
+    const agent = new LlmAgent({ name: 'a', model: new ScriptedModel(['```json\n{"n":3}\n```']), outputSchema });
+    const next = node((_context, input) => JSON.stringify(input), { name: 'next' });
+    const [output, seen] = outputs(await run(new Workflow({ name: 'w', edges: [['START', agent, next]] })));
+    expect(output).toEqual({ text: '3 kg', at: '1970-01-01T00:00:00.000Z' });
+    expect(JSON.parse(String(seen))).toEqual(output);
+  });
+
+  test('that has no method clone cannot get another outputSchema', () => {
+    const agent = new CoreLlmAgent({ name: 'a', model: new ScriptedModel([]) });
+    expect(() => node(agent, { outputSchema: Order })).toThrow(
+      'node "a": outputSchema: the agent has no method clone; write outputSchema in the options of the agent',
+    );
+  });
+
+  test('reads its input as its inputSchema parses it, also in its instruction', async () => {
+    const model = new ScriptedModel(['ok']);
+    const agent = new LlmAgent({ name: 'a', model, inputSchema: Order, instruction: 'Count in {In.unit}.' });
+    const first = node(() => ({ n: 1 }), { name: 'first' });
+    await run(new Workflow({ name: 'w', edges: [['START', first, agent]] }));
+    const [{ request } = expect.unreachable()] = model.requests;
+    expect(request.contents).toMatchObject([{ parts: [{ text: '{"n":1,"unit":"kg"}' }] }]);
+    expect(JSON.stringify(request.config?.systemInstruction)).toContain('Count in kg.');
+  });
+
+  test('is not called with an input that does not match its inputSchema', async () => {
+    const model = new ScriptedModel([]);
+    const agent = new LlmAgent({ name: 'a', model, inputSchema: Order });
+    await expect(run(new Workflow({ name: 'w', edges: [['START', agent]] }))).rejects.toThrow(
+      "Node 'a' input does not match its inputSchema",
+    );
+    expect(model.requests).toEqual([]);
+  });
+});
