@@ -43,7 +43,7 @@ import {
 import { toRunSessions } from './program-sessions.ts';
 import type { RunnableNode } from './workflow/node-context.ts';
 import { getPendingUserInputRequests } from './user-input-requests.ts';
-import { hasNodeTools } from './workflow/node-tool.ts';
+import { runsNodes } from './workflow/node-tool.ts';
 import { asRunnableRoot, isWorkflow } from './workflow/workflow.ts';
 
 /** Options of a run as in the ADK: those that a program can read although it did not give them, and calls of a reply that run one after another. */
@@ -160,7 +160,7 @@ export class AdkRunner extends Runner {
     const root = asRunnableRoot(given);
     const resumability = app?.resumabilityConfig ?? resumabilityConfig;
     const resumable = config.resumable ?? resumability?.isResumable;
-    const hasNodes = isWorkflow(root) || hasNodeTools(root);
+    const hasNodes = runsNodes(root);
     checkPluginCallbacks('Runner: app', app?.plugins ?? []);
     checkPluginCallbacks('Runner', plugins ?? []);
     const allPlugins = [new GeminiSchemas(), new AfterSilentErrors(), ...(app?.plugins ?? []), ...(plugins ?? [])];
@@ -185,7 +185,7 @@ export class AdkRunner extends Runner {
     this.pluginManager = new AdkPluginManager(allPlugins);
     this.isResumable = resumable ?? hasNodes;
     this.hidesBookkeeping = resumable !== true && hasNodes;
-    this.takesTextAnswers = hasNodeTools(root);
+    this.takesTextAnswers = hasNodes;
   }
 
   get '~eventloom.adk-runner'(): true {

@@ -58,6 +58,8 @@ export class AdkNodeHistory {
   readonly isPrompted: boolean;
   /** The message that the workflow began with, if it is continued. */
   readonly firstMessage: Content | undefined;
+  /** True if another execution of the workflow ended earlier in the invocation, as in a LoopAgent. */
+  readonly isRepeated: boolean;
 
   constructor(context: InvocationContext) {
     // Nodes that ask with the same id get the same answer.
@@ -77,7 +79,7 @@ export class AdkNodeHistory {
           this.#add(path, { position, answer: { id: callId, value: undefined } });
     };
     let isContinued = false;
-    const events = eventsOfRun(context);
+    const { events, isRepeated } = eventsOfRun(context);
     for (const [position, event] of events.entries()) {
       if (event.author === 'user') {
         for (const { functionResponse } of event.content?.parts ?? []) {
@@ -111,6 +113,7 @@ export class AdkNodeHistory {
       }
     }
     this.isContinued = isContinued;
+    this.isRepeated = isRepeated;
     this.isPrompted = events.findLast(({ content }) => content)?.author === 'user';
     this.firstMessage = events.find(({ author }) => author === 'user')?.content;
   }
@@ -222,8 +225,12 @@ function nodeEndOf({ actions }: Event): NodeEnd | undefined {
   return isRecord(end) ? { ...end, amends: end['amends'] === true } : undefined;
 }
 
-/** The events of the invocation, and of those right before it that ended with an open question, in order. */
-function eventsOfRun({ invocation, invocationId }: InvocationContext): Event[] {
+/**
+ * The events of the invocation, and of those right before it that ended with an open question, in order. If the workflow is repeated in the invocation, only
+ * the events of this execution and the user's.
+ */
+function eventsOfRun(context: InvocationContext): { readonly events: Event[]; readonly isRepeated: boolean } {
+  const { agent, executionId, invocation, invocationId, resumedFrom } = context;
   const { session } = invocation;
   const calls = Calls.of(session, invocation.derived);
   const recorded = invocation.resumedLog?.events ?? [];
@@ -253,7 +260,13 @@ function eventsOfRun({ invocation, invocationId }: InvocationContext): Event[] {
   const last = before.at(-1);
   // The oldest group asked nothing, so it does not belong to the run.
   if (last && !hasOpenQuestion(last, calls)) before.pop();
-  return [...before.flat().toReversed(), ...recorded, ...newest.toReversed()];
+  const own = [...recorded, ...newest.toReversed()];
+  const begin = resumedFrom ? own.findIndex((event) => event.executionId === executionId) : own.length;
+  const isRepeated = own
+    .slice(0, Math.max(begin, 0))
+    .some(({ nodeInfo }) => nodeInfo?.path?.split('.', 1)[0] === agent.name);
+  if (isRepeated) return { events: own.filter(({ author }, at) => at >= begin || author === 'user'), isRepeated };
+  return { events: [...before.flat().toReversed(), ...own], isRepeated };
 }
 
 function isOfNode({ nodeInfo }: Event): boolean {

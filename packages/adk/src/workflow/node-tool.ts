@@ -11,7 +11,7 @@ import { type SchemaLike, ValueSchema } from '@eventloom/tools';
 import { requireArgument } from '../check-arguments.ts';
 import { OpenCallTool } from '../open-call-tool.ts';
 import { type BaseNode, isBaseNode } from './base-node.ts';
-import { runNodeAsInvocation } from './workflow.ts';
+import { isWorkflow, runNodeAsInvocation } from './workflow.ts';
 import { WorkflowRun } from './workflow-run.ts';
 
 const REQUEST: SchemaLike = {
@@ -88,11 +88,11 @@ export class NodeTool extends OpenCallTool {
   }
 }
 
-/** Returns true if an agent of a tree has a node as a tool. */
-export function hasNodeTools(root: BaseAgent): boolean {
+/** Returns true if an agent of a tree, or one that an agent of the tree calls, is a workflow or has a node as a tool. */
+export function runsNodes(root: BaseAgent): boolean {
   const seen = new Set([root]);
   for (const agent of seen) {
-    if (isLlmAgent(agent) && agent.tools.some((tool) => tool instanceof NodeTool)) return true;
+    if (isWorkflow(agent) || (isLlmAgent(agent) && agent.tools.some((tool) => tool instanceof NodeTool))) return true;
     for (const other of [...agent.subAgents, ...agent.calledAgents]) seen.add(other);
   }
   return false;

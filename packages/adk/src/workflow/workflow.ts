@@ -267,7 +267,8 @@ export async function* runNodeAsInvocation(
   yield* run.stream.during(async (guard) => {
     const outer = {
       nodePath: '',
-      activation: '',
+      // Agents and tools of each execution have ids of their own.
+      activation: run.history.isRepeated ? context.executionId : '',
       branch: undefined,
       isolationScope: context.isolationScope,
       stateSchema: undefined,
