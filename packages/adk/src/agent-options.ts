@@ -1,5 +1,5 @@
 import { type BaseAgent, ConfigurationError } from '@eventloom/core';
-import { checkBaseOptions, checkOptions, isRecord, type OptionRules } from '@eventloom/core/internal';
+import { checkBaseOptions, checkOptions, isRecord, type OptionRules, SCHEMA_RULE } from '@eventloom/core/internal';
 import { isLlmAgent, type LlmAgent } from '@eventloom/llm-agent';
 import type { SchemaLike } from '@eventloom/tools';
 import { refuseUncalled } from './class-checks.ts';
@@ -17,7 +17,7 @@ const RULES: OptionRules<AgentNodeOptions> = {
   waitForOutput: 'flag',
   retryConfig: { is: 'object', write: '{ maxAttempts: 3 }' },
   timeout: 'number',
-  stateSchema: 'object',
+  stateSchema: SCHEMA_RULE,
   isolationScope: 'text or flag',
 };
 const NAMES: readonly string[] = Object.keys(RULES);

@@ -10,9 +10,9 @@ import {
   State,
 } from '@eventloom/core';
 import type { AbortGuard } from '@eventloom/core/internal';
-import { type SchemaLike, ValueSchema } from '@eventloom/tools';
-import { StateSchemaError } from '../errors.ts';
+import type { SchemaLike } from '@eventloom/tools';
 import type { BaseNode } from './base-node.ts';
+import { StateSchema } from './state-schema.ts';
 import type { WorkflowStream } from './workflow-stream.ts';
 
 /** Selects the edges to follow after a node. Values are compared as texts. */
@@ -218,31 +218,5 @@ class CheckedState extends State {
   override set(key: string, value: unknown): void {
     this.#schema.check(key, value);
     super.set(key, value);
-  }
-}
-
-/** The keys and values that nodes may write to state. */
-class StateSchema {
-  readonly #schema: Readonly<Record<string, unknown>>;
-
-  constructor(schema: SchemaLike) {
-    this.#schema = new ValueSchema(schema, 'stateSchema').json;
-  }
-
-  /** Checks a write to state. @throws StateSchemaError for a key without a prefix that the schema does not have, and for a value that does not match */
-  check(key: string, value: unknown): void {
-    const { properties, $defs } = this.#schema;
-    if (key.includes(':') || typeof properties !== 'object' || properties === null) return;
-    const declared: unknown = Object.hasOwn(properties, key) ? Reflect.get(properties, key) : undefined;
-    if (typeof declared !== 'object' || declared === null)
-      throw new StateSchemaError(
-        `Key '${key}' is not declared in the state schema. Declared fields: ${JSON.stringify(Object.keys(properties).toSorted())}`,
-      );
-    // JSON Schema is checked at once.
-    const checked = new ValueSchema({ ...declared, ...($defs ? { $defs } : {}) }, 'stateSchema').check(value);
-    if (!('issues' in checked)) return;
-    throw new StateSchemaError(
-      `Value for '${key}' does not match the type declared in the state schema: ${checked.issues.join('; ')}`,
-    );
   }
 }

@@ -7,11 +7,11 @@ export type ErrorClass = new (...args: never[]) => Error;
 
 /** Retries of a workflow node that failed, for programs that were written for `@google/adk`. */
 export interface AdkRetryConfig {
-  /** Attempts in all, the first one included. Default 5. */
+  /** Attempts in all, the first one included; `Infinity` for no limit. Default 5. */
   maxAttempts?: number | undefined;
   /** Seconds before the second attempt. Default 1. */
   initialDelay?: number | undefined;
-  /** Longest delay in seconds. Default 60. */
+  /** Longest delay in seconds; `Infinity` for no limit. Default 60. */
   maxDelay?: number | undefined;
   /** Factor by which each delay is longer than the one before. Default 2. */
   backoffFactor?: number | undefined;
@@ -48,12 +48,16 @@ const OPTIONS: OptionRules<AdkRetryConfig> = {
   exceptions: 'any',
 };
 
+const MAY_BE_INFINITE: ReadonlySet<string> = new Set(['maxAttempts', 'maxDelay'] satisfies (keyof AdkRetryConfig)[]);
+/** The longest delay of a timer, in milliseconds. */
+const LONGEST_MS = 2 ** 31 - 1;
+
 /** Checks a `RetryConfig`. @throws ConfigurationError for an invalid value, and for a name that is not an option */
 export function prepareRetryConfig(config: AdkRetryConfig): PreparedRetryConfig {
   checkOptions('retryConfig', OPTIONS, config, {}, '{ maxAttempts: 3 }');
   const { exceptions, ...numbers } = config;
   for (const [option, value] of Object.entries(numbers))
-    if (value !== undefined && !(Number.isFinite(value) && value >= 0))
+    if (value !== undefined && !(value >= 0 && (Number.isFinite(value) || MAY_BE_INFINITE.has(option))))
       throw wrongOption('retryConfig', option, 'a number of at least 0', value, '1');
   return { ...numbers, exceptions: normalizeRetryExceptions(exceptions) };
 }
@@ -71,8 +75,9 @@ export function isRetried(
 /** Returns the delay after a failed attempt in milliseconds. @param random returns a number from 0 to 1 */
 export function delayMsAfter(config: PreparedRetryConfig, attempt: number, random: () => number = Math.random): number {
   const { initialDelay = 1, maxDelay = 60, backoffFactor = 2, jitter = 1 } = config;
-  const delay = Math.min(initialDelay * backoffFactor ** (attempt - 1), maxDelay / (1 + jitter));
-  return Math.min(maxDelay, Math.max(0, delay * (1 + jitter * (2 * random() - 1)))) * 1000;
+  const grown = initialDelay === 0 ? 0 : initialDelay * backoffFactor ** (attempt - 1);
+  const delay = Math.min(grown, maxDelay / (1 + jitter));
+  return Math.min(LONGEST_MS, Math.min(maxDelay, Math.max(0, delay * (1 + jitter * (2 * random() - 1)))) * 1000);
 }
 
 /** Returns the names by which a retry config can select an error: that of its class, and its own. */

@@ -32,7 +32,7 @@ const OPTIONS: OptionRules<WorkflowConfig> = {
   timeout: 'number',
   inputSchema: SCHEMA_RULE,
   outputSchema: SCHEMA_RULE,
-  stateSchema: 'object',
+  stateSchema: SCHEMA_RULE,
   isolationScope: 'text or flag',
 };
 
