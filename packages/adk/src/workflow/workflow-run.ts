@@ -7,7 +7,13 @@ import {
   RunAbortedError,
   toError,
 } from '@eventloom/core';
-import { type AbortGuard, checkOptions, mergeEventActions, type OptionRules } from '@eventloom/core/internal';
+import {
+  type AbortGuard,
+  checkOptions,
+  isPersonRequest,
+  mergeEventActions,
+  type OptionRules,
+} from '@eventloom/core/internal';
 import { pause } from '@eventloom/graph/internal';
 import type { SchemaLike } from '@eventloom/tools';
 import { AdkNodeTimeoutError, DynamicNodeFailError, NodeInterruptedError, NodeReportedError } from '../errors.ts';
@@ -207,16 +213,27 @@ export class WorkflowRun implements NodeRuns {
     await this.stream.post(branch === undefined ? event : { ...event, branch });
   }
 
-  /** Posts the questions of a node that are still open, so that the reader of this run sees what it waits for. */
+  /** Posts the requests of a node that are still open, so that the reader of this run sees what it waits for. */
   async #askAgain(events: readonly Event[], open: readonly string[]): Promise<void> {
     const asked = new Set<string>();
-    for (const { author, branch, isolationScope, nodeInfo, content } of events) {
+    for (const event of events) {
+      const { author, branch, isolationScope, nodeInfo, content } = event;
       const parts = (content?.parts ?? []).filter(
-        ({ functionCall: { id = '', name } = {} }) => name === REQUEST_INPUT && open.includes(id) && !asked.has(id),
+        ({ functionCall }) =>
+          functionCall &&
+          isPersonRequest(functionCall) &&
+          open.includes(functionCall.id ?? '') &&
+          !asked.has(functionCall.id ?? ''),
       );
       const longRunningToolIds = parts.flatMap(({ functionCall }) => functionCall?.id ?? []);
       if (parts.length === 0) continue;
       for (const id of longRunningToolIds) asked.add(id);
+      if (parts.some(({ functionCall }) => functionCall?.name !== REQUEST_INPUT)) {
+        // A request about a tool call comes before the response that says that the call waits, so it is not stored once more.
+        this.context.progress.noteCommitted(event);
+        await this.stream.post(event);
+        continue;
+      }
       await this.stream.post(
         this.context.createEvent({
           author,

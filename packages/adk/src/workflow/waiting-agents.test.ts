@@ -1,0 +1,78 @@
+import { type Event, getFunctionCalls, type Part } from '@eventloom/core';
+import { ScriptedModel } from '@eventloom/testing';
+import { expect, test } from 'vitest';
+import {
+  FunctionTool,
+  InMemoryRunner,
+  JoinNode,
+  LlmAgent,
+  node,
+  type NodeContext,
+  type NodeLike,
+  RequestInput,
+  Workflow,
+} from '../index.ts';
+
+const CONFIRMATION = 'adk_request_confirmation';
+
+/** A conversation with a workflow in which an agent, whose tool needs an approval, works beside another node. */
+async function talkBeside(beside: NodeLike) {
+  let payments = 0;
+  const pay = new FunctionTool({
+    name: 'pay',
+    description: 'Pays.',
+    requireConfirmation: true,
+    execute: () => `paid ${++payments}`,
+  });
+  const model = new ScriptedModel([{ calls: [{ name: 'pay' }] }, 'Done.']);
+  const payer = new LlmAgent({ name: 'payer', model, tools: [pay] });
+  const agent = new Workflow({ name: 'w', edges: [['START', [payer, beside], new JoinNode({ name: 'join' })]] });
+  const runner = new InMemoryRunner({ agent, appName: 'app' });
+  const { id: sessionId } = await runner.sessionService.createSession({ appName: 'app', userId: 'u' });
+  const send = async (part: Part, onEvent?: (event: Event) => void): Promise<Event[]> => {
+    const events: Event[] = [];
+    const newMessage = { role: 'user', parts: [part] };
+    for await (const event of runner.runAsync({ userId: 'u', sessionId, newMessage })) {
+      events.push(event);
+      onEvent?.(event);
+    }
+    return events;
+  };
+  return { send, payments: () => payments };
+}
+
+const respond = (name: string, id: string | undefined, response: Record<string, unknown>): Part => ({
+  functionResponse: { name, response, ...(id === undefined ? {} : { id }) },
+});
+const confirmations = (events: readonly Event[]): (string | undefined)[] =>
+  events
+    .flatMap(getFunctionCalls)
+    .filter(({ name }) => name === CONFIRMATION)
+    .map(({ id }) => id);
+const lastOutput = (events: readonly Event[]): unknown => events.findLast(({ output }) => output !== undefined)?.output;
+
+test('an agent that waits for an approval gets it, if a node beside it ended later without an output', async () => {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const silent = node(() => promise, { name: 'silent' });
+  const { send, payments } = await talkBeside(silent);
+  const [id] = confirmations(
+    await send({ text: 'go' }, (event) => {
+      if (confirmations([event]).length > 0) resolve(undefined);
+    }),
+  );
+  expect(lastOutput(await send(respond(CONFIRMATION, id, { confirmed: true })))).toEqual({ payer: 'Done.' });
+  expect(payments()).toBe(1);
+});
+
+test('the approval that is still open is yielded again after the answer to another question, which cannot be given twice', async () => {
+  const ask = node((_context: NodeContext) => new RequestInput({ interruptId: 'city' }), { name: 'ask' });
+  const { send, payments } = await talkBeside(ask);
+  const open = confirmations(await send({ text: 'go' }));
+  expect(open).toHaveLength(1);
+  const city = respond('adk_request_input', 'city', { result: 'Oslo' });
+  expect(confirmations(await send(city))).toEqual(open);
+  await expect(send(city)).rejects.toThrow('the request "city" has already been answered');
+  const events = await send(respond(CONFIRMATION, open[0], { confirmed: true }));
+  expect(lastOutput(events)).toEqual({ payer: 'Done.', ask: 'Oslo' });
+  expect(payments()).toBe(1);
+});
