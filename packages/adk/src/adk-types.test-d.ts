@@ -23,6 +23,15 @@ import {
   type SingleBeforeModelCallback,
   type StreamableHTTPConnectionParams,
   type WorkflowConfig,
+  BaseNode,
+  createEvent,
+  node,
+  type NodeContext,
+  type NodeResult,
+  type ParallelWorkerConfig,
+  type RequestInputParams,
+  type RoutingMap,
+  type RunNodeOptions,
 } from './index.ts';
 
 test('an agent class names the type of its options', () => {
@@ -123,4 +132,34 @@ test('the fields of options can be assigned', () => {
     options.memory.author = 'helper';
   };
   expectTypeOf(fill).toBeFunction();
+});
+
+test('the options and results of nodes can be assigned step by step', () => {
+  const question: RequestInputParams = { message: 'Which city?' };
+  question.interruptId = 'city';
+  const run: RunNodeOptions = {};
+  run.runId = 'first';
+  const worker: ParallelWorkerConfig = {};
+  worker.maxParallelWorkers = 3;
+  const routes: RoutingMap = {};
+  routes['yes'] = node(() => 'yes', { name: 'yes' });
+  const result: NodeResult = { output: 1, interruptIds: [] };
+  result.output = 2;
+  expectTypeOf(result.interruptIds).toEqualTypeOf<string[]>();
+});
+
+test('a class of a node makes events of its values, at once or later', () => {
+  class AtOnce extends BaseNode {
+    protected override async *runImpl(): AsyncGenerator<unknown, void, void> {}
+    protected override toEvent(_context: NodeContext, item: unknown): Event | null {
+      return item === null ? null : createEvent({ output: item });
+    }
+  }
+  class Later extends BaseNode {
+    protected override async *runImpl(): AsyncGenerator<unknown, void, void> {}
+    protected override async toEvent(context: NodeContext, item: unknown): Promise<Event | null | undefined> {
+      return await super.toEvent(context, item);
+    }
+  }
+  expectTypeOf<AtOnce | Later>().toExtend<BaseNode>();
 });

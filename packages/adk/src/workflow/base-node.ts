@@ -52,6 +52,9 @@ export const NODE_OPTIONS: OptionRules<BaseNodeConfig> = {
   isolationScope: { is: 'text or flag', wanted: 'a string or true', write: 'true' },
 };
 
+/** The event of a value that a node yielded, or nothing. */
+export type NodeEventResult = Event | null | undefined | Promise<Event | null | undefined>;
+
 /** Methods that the ADK calls, and what a class of the program writes in place of each. */
 const UNCALLED = {
   validateInput: 'inputSchema in the options of the node',
@@ -133,7 +136,11 @@ export abstract class BaseNode<TInput = unknown, _TOutput = unknown> extends Bas
   }
 
   /** Makes the event of a value that the node yielded: of an event, the event itself; of nothing, none. */
-  protected async toEvent(context: AdkNodeContext, item: unknown): Promise<Event | undefined> {
+  protected toEvent(context: AdkNodeContext, item: unknown): NodeEventResult {
+    return this.#toEvent(context, item);
+  }
+
+  async #toEvent(context: AdkNodeContext, item: unknown): Promise<Event | undefined> {
     if (item === null || item === undefined) return undefined;
     if (!isEvent(item)) {
       const output = await this.checkOutput(item);

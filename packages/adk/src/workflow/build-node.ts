@@ -39,6 +39,7 @@ import {
   isBaseNode,
   isContent,
   NODE_OPTIONS,
+  type NodeEventResult,
   START,
 } from './base-node.ts';
 import { scopeInstructions } from './instruction-scope.ts';
@@ -52,11 +53,11 @@ export type NodeLike = RunnableNode | 'START';
 /** Options of `node`, for programs that were written for `@google/adk`. They replace those of the value. */
 export interface AdkNodeOptions extends Partial<Omit<BaseNodeConfig, 'waitForOutput'>> {
   /** The credential that a function needs. If the user gave none, the node asks for it and waits. Refused for other nodes than those of functions. */
-  readonly authConfig?: AuthConfig | undefined;
+  authConfig?: AuthConfig | undefined;
   /** True runs the node once for each item of its input, which is a list, and makes a list of the outputs. Default false. */
-  readonly parallelWorker?: boolean | undefined;
+  parallelWorker?: boolean | undefined;
   /** Maximum number of runs of a parallel worker at the same time. Default 8. */
-  readonly maxParallelWorkers?: number | undefined;
+  maxParallelWorkers?: number | undefined;
 }
 
 const { waitForOutput: _, ...OWN_OPTIONS } = NODE_OPTIONS;
@@ -84,7 +85,7 @@ export type FunctionNodeHandler<TInput = unknown, TOutput = unknown> = (
 
 /** Options of a function node. */
 export interface FunctionNodeConfig extends Partial<Omit<BaseNodeConfig, 'name'>> {
-  readonly authConfig?: AuthConfig | undefined;
+  authConfig?: AuthConfig | undefined;
 }
 
 /**
@@ -134,7 +135,7 @@ export class FunctionNode<TInput = unknown, TOutput = unknown> extends BaseNode<
     else yield await result;
   }
 
-  protected override async toEvent(context: AdkNodeContext, item: unknown): Promise<Event | undefined> {
+  protected override toEvent(context: AdkNodeContext, item: unknown): NodeEventResult {
     return isContent(item) ? createEvent({ content: item }) : super.toEvent(context, item);
   }
 }
@@ -424,7 +425,7 @@ function parsedOutputOf(event: Event, text: string): JsonValue | undefined {
 /** Options of a parallel worker. */
 export interface ParallelWorkerConfig {
   /** Maximum number of runs at the same time. Default 8. */
-  readonly maxParallelWorkers?: number | undefined;
+  maxParallelWorkers?: number | undefined;
 }
 
 /** A node that runs another one once for each item of its input. Its output is the list of the outputs, in the order of the items. */
@@ -520,7 +521,7 @@ class RenamedNode extends BaseNode {
   }
 
   /** Names this node as the author of the events of the inner one. Those of an agent keep the name of the agent. */
-  protected override async toEvent(context: AdkNodeContext, item: unknown): Promise<Event | undefined> {
+  protected override async toEvent(context: AdkNodeContext, item: unknown): Promise<Event | null | undefined> {
     const event = await super.toEvent(context, item);
     if (event?.author !== this.inner.name || this.inner instanceof AgentNode) return event;
     return context.invocationContext.progress.isCommitted(event) ? event : { ...event, author: this.name };

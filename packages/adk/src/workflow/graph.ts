@@ -9,10 +9,10 @@ import type { RouteValue } from './node-context.ts';
 export const DEFAULT_ROUTE = '__DEFAULT__';
 
 /** Nodes by the route that leads to them. Several nodes of one route run at the same time. */
-export type RoutingMap = Readonly<Record<string | number, NodeLike | readonly NodeLike[]>>;
+export type RoutingMap = Record<string | number, NodeLike | readonly NodeLike[]>;
 
 /** A part of a chain: a node, several nodes that run at the same time, or routes. */
-export type ChainElement = NodeLike | readonly NodeLike[] | RoutingMap;
+export type ChainElement = NodeLike | readonly NodeLike[] | Readonly<RoutingMap>;
 
 /** An edge, or a chain of nodes such as `['START', first, second]`. */
 export type EdgeItem = Edge | readonly ChainElement[];

@@ -23,25 +23,25 @@ export type RunnableNode = BaseNode | BaseAgent | BaseTool | ((...args: never[])
 
 /** The result of a node's run. */
 export interface NodeResult {
-  readonly output: unknown;
-  readonly route?: RouteValue | readonly RouteValue[] | undefined;
-  readonly branch?: string | undefined;
+  output: unknown;
+  route?: RouteValue | readonly RouteValue[] | undefined;
+  branch?: string | undefined;
   /** Ids of the questions that it waits for; empty if it is done. */
-  readonly interruptIds: readonly string[];
+  interruptIds: string[];
 }
 
 /** Options of `context.runNode` in a workflow of programs that were written for `@google/adk`. */
 export interface AdkRunNodeOptions {
   /** Name of the node in events. Default: its own. */
-  readonly nodeName?: string | undefined;
+  nodeName?: string | undefined;
   /** Identifies the run when the workflow is continued. Default: the number of the run among those of nodes with this name, from 1. */
-  readonly runId?: string | undefined;
+  runId?: string | undefined;
   /** True to use the output of this run as the output of the calling node. Default false. */
-  readonly useAsOutput?: boolean | undefined;
+  useAsOutput?: boolean | undefined;
   /** True to run the node on a branch of its own. Default false. */
-  readonly useSubBranch?: boolean | undefined;
-  readonly overrideBranch?: string | undefined;
-  readonly overrideIsolationScope?: string | undefined;
+  useSubBranch?: boolean | undefined;
+  overrideBranch?: string | undefined;
+  overrideIsolationScope?: string | undefined;
 }
 
 /** Runs the nodes of a workflow: see `NodeScheduler`. */

@@ -5,13 +5,13 @@ import { type SchemaLike, ValueSchema } from '@eventloom/tools';
 /** Options of a `RequestInput`. */
 export interface RequestInputParams {
   /** Id of the question: the answer is a function response with this id. Default: a new UUID. */
-  readonly interruptId?: string | undefined;
+  interruptId?: string | undefined;
   /** Further data for the client, as JSON. */
-  readonly payload?: unknown;
+  payload?: unknown;
   /** The text to show to the person. */
-  readonly message?: string | undefined;
+  message?: string | undefined;
   /** Schema of the answer. A structured answer that does not match is refused. Default: any answer. */
-  readonly responseSchema?: SchemaLike | undefined;
+  responseSchema?: SchemaLike | undefined;
 }
 
 const OPTIONS: OptionRules<RequestInputParams> = {
