@@ -1,14 +1,6 @@
 import { type Event, getFunctionCalls, type Part } from '@eventloom/core';
 import { describe, expect, test } from 'vitest';
-import {
-  createEvent,
-  InMemoryRunner,
-  JoinNode,
-  node,
-  type NodeContext,
-  RequestInput,
-  Workflow,
-} from '../index.ts';
+import { createEvent, InMemoryRunner, JoinNode, node, type NodeContext, RequestInput, Workflow } from '../index.ts';
 
 const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
 
@@ -101,3 +93,21 @@ describe('a session of the ADK whose workflow waits continues', () => {
     expect(outputs(await send(message)).at(-1)).toBe(last);
   });
 });
+
+test.each([
+  ['before', true],
+  ['after', false],
+])(
+  'an answer reaches a node that another node has reached already, if the question stands %s that node',
+  async (_title, isFirst) => {
+    const ask = node(() => new RequestInput({ interruptId: 'city' }), { name: 'ask' });
+    const work = node(() => 'work', { name: 'work' });
+    const ran: unknown[] = [];
+    const collect = node((_context: NodeContext, input: string) => void ran.push(input), { name: 'collect' });
+    const before = isFirst ? [ask, work] : [work, ask];
+    const send = await talk(new Workflow({ name: 'w', edges: [['START', before, collect]] }));
+    await send('go');
+    await send(answer('city', 'Oslo'));
+    expect(ran).toEqual(['work', 'Oslo']);
+  },
+);

@@ -33,6 +33,8 @@ export interface NodeRecord {
   readonly events: Event[];
   /** The position of its last event. */
   end: number;
+  /** The position of the last answer to one of its questions. */
+  answeredAt: number;
 }
 
 /** An event of a node, or an answer to one of its questions. */
@@ -132,6 +134,11 @@ export class AdkNodeHistory {
     return this.#recordsOf(path, isRerun).shift();
   }
 
+  /** Returns the run that `take` returns next, and leaves it there. */
+  peek(path: string, isRerun: boolean): NodeRecord | undefined {
+    return this.#recordsOf(path, isRerun)[0];
+  }
+
   /** Drops the runs below a node that it made in a run which is not repeated, and returns their events. */
   dropWithin(path: string, { end }: NodeRecord): Event[] {
     const dropped: Event[] = [];
@@ -160,7 +167,11 @@ function toRecords(said: readonly Said[], isRerun: boolean): NodeRecord[] {
   const records: NodeRecord[] = [];
   const askedIn = new Map<string, NodeRecord>();
   for (const { position, event, answer } of said) {
-    if (answer) askedIn.get(answer.id)?.answers.set(answer.id, answer.value);
+    const asking = answer && askedIn.get(answer.id);
+    if (asking) {
+      asking.answers.set(answer.id, answer.value);
+      asking.answeredAt = position;
+    }
     if (!event) continue;
     const end = nodeEndOf(event);
     let record = records.at(-1);
@@ -175,6 +186,7 @@ function toRecords(said: readonly Said[], isRerun: boolean): NodeRecord[] {
         isReplaced: false,
         events: [],
         end: position,
+        answeredAt: -1,
       };
       records.push(record);
     }

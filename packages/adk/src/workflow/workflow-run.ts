@@ -142,6 +142,16 @@ export class WorkflowRun implements NodeRuns {
   }
 
   /**
+   * Returns the position in the history at which the next run of a node in a graph ended or was answered; undefined if the node is to work.
+   * @param nodePath the path of the node around the graph
+   */
+  knownAt(nodePath: string, node: BaseNode): number | undefined {
+    const prior = this.history.peek(`${nodePath}.${node.name}`, node.rerunOnResume);
+    if (!prior || !knownResult(prior, node, undefined)) return undefined;
+    return isDone(prior) ? prior.end : Math.max(prior.end, prior.answeredAt);
+  }
+
+  /**
    * Runs a node, or returns the result of a run that completed before the workflow was continued. A result with `interruptIds` waits for a person.
    * @throws the error of the last attempt
    */

@@ -130,6 +130,8 @@ class GraphTurn {
   /** Numbers of the runs so far, by node. */
   readonly #counts = new Map<string, number>();
   readonly #interruptIds = new Set<string>();
+  /** The node whose earlier result is taken now. */
+  #known: string | undefined;
   #failure: { readonly name: string; readonly error: unknown } | undefined;
 
   constructor(workflow: Workflow, graph: Graph, context: AdkNodeContext) {
@@ -166,19 +168,43 @@ class GraphTurn {
     context.output = outputs[0]?.output;
   }
 
-  /** Starts the nodes that are to run and do not run already. */
+  /**
+   * Starts the nodes that are to run and do not run already. Nodes that ran before the workflow was continued come first, one after another in the order
+   * in which they ended, so that each run of a node behind them is that of the same trigger again.
+   */
   #start(): void {
-    for (const [name, triggers] of this.#waiting) {
-      if (this.#running.size >= (this.#workflow.maxConcurrency ?? Infinity)) return;
-      if (this.#running.has(name)) continue;
-      const trigger = triggers.shift();
-      if (triggers.length === 0) this.#waiting.delete(name);
-      if (trigger)
-        this.#running.set(
-          name,
-          this.#runNode(name, trigger).finally(() => this.#running.delete(name)),
-        );
+    if (this.#known !== undefined && this.#running.has(this.#known)) return;
+    this.#known = this.#nextKnown();
+    if (this.#known !== undefined) {
+      this.#startNode(this.#known);
+      return;
     }
+    for (const name of this.#waiting.keys()) {
+      if (this.#running.size >= (this.#workflow.maxConcurrency ?? Infinity)) return;
+      if (!this.#running.has(name)) this.#startNode(name);
+    }
+  }
+
+  /** Returns the node that ended first of those which ran before; undefined if none of those that are to run did. */
+  #nextKnown(): string | undefined {
+    if (!this.#run.history.isContinued) return undefined;
+    let next: { readonly name: string; readonly at: number } | undefined;
+    for (const name of this.#waiting.keys()) {
+      const at = this.#running.has(name) ? undefined : this.#run.knownAt(this.#context.nodePath, this.#nodeOf(name));
+      if (at !== undefined && at < (next?.at ?? Infinity)) next = { name, at };
+    }
+    return next?.name;
+  }
+
+  #startNode(name: string): void {
+    const triggers = this.#waiting.get(name) ?? [];
+    const trigger = triggers.shift();
+    if (triggers.length === 0) this.#waiting.delete(name);
+    if (!trigger) return;
+    this.#running.set(
+      name,
+      this.#runNode(name, trigger).finally(() => this.#running.delete(name)),
+    );
   }
 
   async #runNode(name: string, { input, useSubBranch, branch }: Trigger): Promise<void> {
