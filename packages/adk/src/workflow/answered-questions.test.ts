@@ -111,3 +111,9 @@ test.each([
     expect(ran).toEqual(['work', 'Oslo']);
   },
 );
+
+test('a question with an empty id is refused, because no response could answer it', () => {
+  expect(() => new RequestInput({ interruptId: '' })).toThrow(
+    "RequestInput: interruptId: expected a text that is not empty, got a string; write interruptId: 'city'",
+  );
+});

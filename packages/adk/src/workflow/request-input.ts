@@ -1,5 +1,5 @@
 import { createEvent, type Event, REQUEST_INPUT } from '@eventloom/core';
-import { checkOptions, type OptionRules, SCHEMA_RULE } from '@eventloom/core/internal';
+import { checkOptions, type OptionRules, SCHEMA_RULE, wrongOption } from '@eventloom/core/internal';
 import { type SchemaLike, ValueSchema } from '@eventloom/tools';
 
 /** Options of a `RequestInput`. */
@@ -40,6 +40,9 @@ export class RequestInput {
   constructor(params: RequestInputParams = {}) {
     checkOptions('RequestInput', OPTIONS, params, {}, "new RequestInput({ message: 'Which city?' })");
     const { interruptId, payload, message, responseSchema } = params;
+    // A response without an id answers no call.
+    if (interruptId === '')
+      throw wrongOption('RequestInput', 'interruptId', 'a text that is not empty', interruptId, "'city'");
     this.interruptId = interruptId ?? crypto.randomUUID();
     this.payload = payload;
     this.message = message;
