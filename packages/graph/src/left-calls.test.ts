@@ -220,3 +220,44 @@ test.each([
   expect((await stored()).at(-1)?.object).toBe('runner.end');
   await expectNoLooseEnds();
 });
+
+test('the question of a graph is cancelled when its run fails, because no later run takes the answer', async () => {
+  const { say, stored, expectNoLooseEnds } = await playing(() => {
+    const graph = new StateGraph({ name: 'g' })
+      .addNode('q', async (_: unknown, context) => (await context.requestInput({ message: '?' })) === 'yes')
+      .addEdge(START, 'q')
+      .addEdge('q', END)
+      .compile();
+    const fails = new CustomAgent('fails', async function* (context) {
+      while (!(await stored()).some(({ longRunningToolIds }) => longRunningToolIds))
+        yield textEvent(context, 'not yet');
+      throw new TypeError('broken');
+    });
+    return new ParallelAgent({ name: 'both', subAgents: [graph, fails] });
+  });
+  await expect(say()).rejects.toThrow('broken');
+  expect(new Calls(await stored()).waiting).toEqual([]);
+  expect((await stored()).flatMap(getFunctionResponses)[0]?.response?.['error']).toBe('cancelled');
+  await expectNoLooseEnds();
+});
+
+test.each(['as a node', 'run by a function'])('an agent that a tool awaits cannot wait, %s', async (place) => {
+  const inner = new AgentTool({ agent: planned('asker', [[['wait', 'w1']]], [wait]) });
+  const wrap = new FunctionTool({
+    name: 'wrap',
+    description: '',
+    execute: async (_, toolContext) => ({ wrapped: await inner.runAsync({ args: { request: 'x' }, toolContext }) }),
+  });
+  const { say, answer, stored, expectNoLooseEnds } = await playing(() => {
+    const graph = new StateGraph({ name: 'g' }).addNode('first', () => ({ request: 'x' }));
+    const withNode =
+      place === 'as a node'
+        ? graph.addNode('n', wrap)
+        : graph.addNode('n', (_: unknown, context) => context.runNode(wrap, { request: 'x' }));
+    return withNode.addEdge(START, 'first').addEdge('first', 'n').addEdge('n', END).compile();
+  });
+  await say();
+  expect((await stored()).at(-1)?.object).toBe('runner.end');
+  await expect(answer(['w1', { result: 42 }])).rejects.toThrow('was cancelled');
+  await expectNoLooseEnds();
+});

@@ -63,6 +63,7 @@ async function runAttempt(run: NodeRun, tool: BaseTool, args: JsonObject, guard:
       .findLast((each) => each !== undefined),
     inputs: inputsIn(questions),
     asked: questions.map(({ call: question }) => question),
+    tool,
     listener: {
       progress: (output: JsonValue) => run.events.emitToolProgress(run.id, tool.name, output),
       event: (event: Event) => run.post(event),

@@ -127,6 +127,7 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
   #toOutcome(given: ToolResponse | undefined): CallOutcome {
     const toolContext = this.#toolContext;
     const { usedActions } = toolContext;
+    toolContext.isOver = true;
     const actions = usedActions && !isEmptyActions(usedActions) ? usedActions : undefined;
     if (toolContext.isPaused) return { actions, isPaused: true };
     const { response, parts } = (actions ? responseWithActions(this.#batch.turn, actions, given) : given) ?? {};

@@ -42,7 +42,7 @@ export class AgentAnswer {
     const open = getFunctionCalls(event).find((call) => event.longRunningToolIds?.includes(call.id ?? ''));
     if (open) {
       return {
-        error: `${this.#agentName} waits for the result of ${open.name}, which comes later; an agent that is called as a tool can wait only in a resumable run`,
+        error: `${this.#agentName} waits for the result of ${open.name}, which comes later; an agent that is called as a tool can wait only in a resumable run, and not within a tool that is not idempotent`,
       };
     }
     const said = outputOf(event);

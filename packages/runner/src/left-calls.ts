@@ -1,4 +1,5 @@
 import {
+  type BaseAgent,
   createEvent,
   type Event,
   type EventActions,
@@ -17,6 +18,7 @@ import {
   responseParams,
   mergeEventActions,
 } from '@eventloom/core/internal';
+import { takesLateAnswers } from './pick-agent.ts';
 import type { LoadedSession } from './session-loader.ts';
 import type { SessionLock } from './session-lock.ts';
 
@@ -25,6 +27,8 @@ export interface Ended {
   readonly lock: SessionLock;
   readonly loaded: Pick<LoadedSession, 'session' | 'derived'>;
   readonly invocationId: string;
+  /** The root of the tree of agents. */
+  readonly root: BaseAgent;
   /** The branch of the agent. Default: the whole run ended. */
   readonly branch?: string | undefined;
   /** The kind of its end. */
@@ -63,15 +67,18 @@ interface LeftCalls {
  * | --------------------------------------------- | ----------- | ----------------------- | ------------- |
  * | runs, was interrupted, or was approved        | answered    | answered                | answered      |
  * | waits, in an agent that a tool or a graph ran | cancelled   | cancelled               | cancelled     |
+ * | waits, in a graph                             |             | cancelled               | cancelled     |
  * | waits, elsewhere                              |             | a later message answers | cancelled     |
  */
-export function leftCalls({ loaded, invocationId, branch = '', how }: Omit<Ended, 'params'>): LeftCalls {
+export function leftCalls({ loaded, invocationId, root, branch = '', how }: Omit<Ended, 'params'>): LeftCalls {
   const calls = Calls.of(loaded.session, loaded.derived);
   const isWithin = ({ event }: SessionCall): boolean =>
     branch === '' || `${event.branch ?? ''}.`.startsWith(`${branch}.`);
   const waiting = calls.waitingIn(invocationId).filter(isWithin);
   const cancelled = new Set(
-    how === 'cancelled' ? waiting : waiting.filter(({ event }) => enclosureOf(event.branch) !== ''),
+    how === 'cancelled'
+      ? waiting
+      : waiting.filter(({ event }) => enclosureOf(event.branch) !== '' || !takesLateAnswers(root, event.author)),
   );
   const running = [...calls.open(invocationId), ...calls.unsettled(invocationId)].filter(isWithin);
   return { all: new Set([...running, ...cancelled]), cancelled };
@@ -88,6 +95,15 @@ async function leftResponses(ended: Ended, refused?: SizeLimitError): Promise<Ev
   for (const run of runs) for (const entry of await lock.listToolCalls(run)) entries.set(entry.callId, entry);
   const events: Event[] = [];
   for (const [asking, made] of Map.groupBy(all, ({ event }) => event)) {
+    const parts = made.flatMap((call) => noticeOf(call, entries));
+    if (parts.length > 0)
+      events.push(
+        createEvent({
+          ...params(asking.author),
+          content: { role: 'user', parts },
+          ...responseParams(asking, invocationId),
+        }),
+      );
     const answer = answerCalls(made, entries, cancelled, ended.how, refused);
     if (!answer) continue;
     events.push(createEvent({ ...params(asking.author), ...answer, ...responseParams(asking, invocationId) }));
@@ -136,12 +152,23 @@ function answerCalls(
 const CANCELLED = { error: 'cancelled', message: 'The run or the agent ended while the call waited for an answer.' };
 
 /**
+ * Returns the first response of a call that a person was asked about and answered, which only reports that the call waits, if the process ended
+ * before it was stored. Without it, the result would count as this report.
+ */
+function noticeOf(call: SessionCall, ledger: ReadonlyMap<string, ToolLedgerEntry>): Part[] {
+  if (call.responses.length > 0 || openAnswers(call).length === 0) return [];
+  const { response = { error: 'This tool call waits for a person.' } } =
+    ledger.get(ledgerCallId(call.event.id, call.call)) ?? {};
+  return [{ functionResponse: { id: call.id, name: call.call.name ?? '', response: { ...response } } }];
+}
+
+/**
  * Returns the ledger's entry of a call. A call that ran after a person's answer is recorded under the event of that answer. Its entry under
  * the event that made the call is then about the first response, which only reports that the call waits.
  */
 function entryOf(call: SessionCall, ledger: ReadonlyMap<string, ToolLedgerEntry>): ToolLedgerEntry | undefined {
   const answers = openAnswers(call);
-  const starts = call.responses.length > 0 ? answers : [...answers, call];
+  const starts = answers.length > 0 || call.responses.length > 0 ? answers : [call];
   const [newest] = starts.flatMap(({ event }) => ledger.get(ledgerCallId(event.id, call.call)) ?? []);
   return newest;
 }

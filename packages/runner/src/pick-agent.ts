@@ -112,13 +112,19 @@ export function agentsOfCalls(
 function agentOfCall(root: BaseAgent, { event: { author }, about }: CallOfAgent): BaseAgent {
   const agent = root.findAgent(author);
   if (!agent && about) throw answersGoneAgent(author);
-  // A node has no place in the tree of agents.
-  const takers = agent ? [agent] : [...agentsAndTools(root)].filter((each) => isBaseAgent(each));
-  if (takers.some((taker) => !taker.takesLateAnswers))
+  if (!takesLateAnswers(root, author))
     throw new InvalidMessageError(
       `newMessage: answers a call of "${author}", which takes an answer only in the run that made the call, and that run has ended; send a message without the answer`,
     );
   return agent ?? root;
+}
+
+/** True if answers to the calls of this author can begin a run. */
+export function takesLateAnswers(root: BaseAgent, author: string): boolean {
+  const agent = root.findAgent(author);
+  // A node has no place in the tree of agents.
+  const takers = agent ? [agent] : [...agentsAndTools(root)].filter((each) => isBaseAgent(each));
+  return takers.every((taker) => taker.takesLateAnswers);
 }
 
 /** Creates the error for an answer that only an agent could use that the tree no longer has. */

@@ -147,9 +147,10 @@ export async function storeMissingResponses(
 ): Promise<Event[]> {
   await committer.closeWithin();
   const { lock, loaded, invocationId, config } = locked;
+  const root = context.invocation.rootAgent;
   const params = (author: string): EventParams => ({ ...context.createEvent({ author }), executionId: invocationId });
   const events: Event[] = [];
-  await storeLeftResponses({ lock, loaded, invocationId, how, params }, async (responses) => {
+  await storeLeftResponses({ lock, loaded, invocationId, root, how, params }, async (responses) => {
     for (const response of responses) events.push(await committer.append(stampEvent(response, config)));
   });
   return events.filter(isYielded);

@@ -66,7 +66,7 @@ export async function* runSubInvocation(
       const committed = waits ? await inTurn(async () => own.commit(event)) : await own.commit(event);
       if (committed.partial !== true || request.streaming) yield committed;
     }
-    isWaiting = context.isPaused;
+    isWaiting = context.isPaused && (request.caller?.canContinue ?? true);
     if (isWaiting) {
       parent.pause();
       request.onPause?.();
@@ -121,6 +121,7 @@ class SubInvocationCommitter extends EventCommitter {
       lock: this.#lock,
       loaded: this.#outer.invocation,
       invocationId,
+      root: this.#outer.invocation.rootAgent,
       branch,
       how: 'failed',
       params,

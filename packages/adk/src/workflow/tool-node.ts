@@ -57,6 +57,7 @@ export class ToolNode extends BaseNode {
       invocationContext,
       functionCallId: id,
       asked: place.asked,
+      tool,
       toolConfirmation: answered
         .map(([call, given]) => confirmationOf(call, isRecord(given) ? given : undefined))
         .findLast((each) => each !== undefined),

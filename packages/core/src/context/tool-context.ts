@@ -74,6 +74,8 @@ export class ToolContext extends CallbackContext {
    * the call. A tool reads here the payload that it asked a person to confirm.
    */
   readonly requests: readonly ToolRequest[];
+  /** True once the tool has returned. Agents that it runs cannot wait any more. @internal */
+  isOver = false;
   /** Observes the call. @internal */
   operation: ObservedOperation | undefined = undefined;
   readonly #listener: ToolListener | undefined;
@@ -145,9 +147,9 @@ export class ToolContext extends CallbackContext {
     if (!taken) throw new RunAbortedError('the tool call has ended, so its events are no longer read');
   }
 
-  /** True if the call runs again after it was interrupted, so that agents that it runs may wait. @internal */
+  /** True if the call runs again after it was interrupted or paused, so that agents that it runs may wait. @internal */
   get canContinue(): boolean {
-    return this.#tool === undefined || continuesCalls(this.#tool);
+    return !this.isOver && (this.#tool === undefined || continuesCalls(this.#tool));
   }
 
   /** True once `pause` was called: the call has no response yet. @internal */

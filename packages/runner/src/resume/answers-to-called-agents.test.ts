@@ -1,11 +1,12 @@
 import { type BaseAgent, getFunctionCalls, InvalidMessageError } from '@eventloom/core';
+import { Calls } from '@eventloom/core/internal';
 import { AgentTool } from '@eventloom/multi-agent';
 import { Gate } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { findLooseEnds } from '../find-loose-ends.ts';
 import { look, planned, playing, wait } from '../fixtures/planned-agent.ts';
-import { IDS, KEY, scenario } from '../fixtures/scenario.ts';
+import { IDS, KEY, responsesOf, runToError, scenario } from '../fixtures/scenario.ts';
 import { dying } from './fixtures/dying-service.ts';
 
 const YES = { confirmed: true };
@@ -124,34 +125,65 @@ test.each([true, false])(
   },
 );
 
-test('an agent that a tool started without waiting for it cannot wait', async () => {
-  const { say, answer, looseEnds, expectNoLooseEnds } = await playing(() => {
-    const inner = new AgentTool({ agent: asker() });
-    const gate = new Gate();
-    const launch = new FunctionTool({
-      name: 'launch',
-      description: '',
-      execute: (_, toolContext) => {
-        void inner.runAsync({ args: { request: 'x' }, toolContext }).then(() => gate.open());
-        return 'launched';
-      },
-    });
-    const slow = new FunctionTool({ name: 'slow', description: '', execute: () => gate.pass() });
-    return planned(
-      'lead',
-      [
+test.each([false, true])(
+  'an agent that a tool started without waiting for it cannot wait (idempotent: %j)',
+  async (idempotent) => {
+    const { say, answer, looseEnds, expectNoLooseEnds } = await playing(() => {
+      const inner = new AgentTool({ agent: asker() });
+      const gate = new Gate();
+      const launch = new FunctionTool({
+        name: 'launch',
+        description: '',
+        idempotent,
+        execute: (_, toolContext) => {
+          void inner.runAsync({ args: { request: 'x' }, toolContext }).then(() => gate.open());
+          return 'launched';
+        },
+      });
+      const slow = new FunctionTool({ name: 'slow', description: '', execute: () => gate.pass() });
+      return planned(
+        'lead',
         [
-          ['launch', 'c1'],
-          ['slow', 'c3'],
-          ['wait', 'c2'],
+          [
+            ['launch', 'c1'],
+            ['slow', 'c3'],
+            ['wait', 'c2'],
+          ],
         ],
-      ],
-      [launch, slow, wait],
-    );
-  });
-  await say();
-  expect(await looseEnds()).toEqual([]);
-  await expect(answer(['w1', DONE])).rejects.toThrow('was cancelled');
-  await answer(['c2', DONE]);
-  await expectNoLooseEnds();
-});
+        [launch, slow, wait],
+      );
+    });
+    await say();
+    expect(await looseEnds()).toEqual([]);
+    await expect(answer(['w1', DONE])).rejects.toThrow('was cancelled');
+    await answer(['c2', DONE]);
+    await expectNoLooseEnds();
+  },
+);
+
+test.each(['closeRun', 'cancelRun'] as const)(
+  'an approved call has its result after %s, although its process was killed before it said that the call waits',
+  async (method) => {
+    const pay = new FunctionTool({ name: 'pay', description: '', requireConfirmation: true, execute: () => 'paid' });
+    const agent = planned('lead', [[['pay', 'c1']]], [pay]);
+    let hasAsked = false;
+    for (let commit = 1; !hasAsked; commit++) {
+      const { restart, sessionService, platform, stored } = await scenario({ agent, resumable: true });
+      const stream = restart({ agent, sessionService: dying(sessionService, commit, true).service }).start();
+      await runToError(stream);
+      const id = new Calls(await stored()).waiting[0]?.id;
+      hasAsked = id !== undefined;
+      if (id === undefined) continue;
+      platform.advance(60_000);
+      const { invocationId } = stream;
+      const dead = restart({ agent, sessionService: dying(sessionService, 1, true).service });
+      await runToError(dead.start({ functionResponse: { id, response: YES } }, { invocationId }));
+      platform.advance(60_000);
+      const { runner } = restart({ agent });
+      if (method === 'cancelRun') await runner.cancelRun({ ...IDS, invocationId });
+      else await runner.closeRun({ ...IDS, invocationId, reason: 'given up' });
+      expect(await findLooseEnds(sessionService, KEY)).toEqual([]);
+      expect(responsesOf(await stored()).at(-1)).toMatchObject({ error: 'interrupted' });
+    }
+  },
+);

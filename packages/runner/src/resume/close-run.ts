@@ -153,7 +153,8 @@ async function storeClosing(
   const covered = coveredUntil(session.events, derived);
   const params = (author: string): EventParams => closingParams(first, author, platform, covered);
   const loaded = { session, derived };
-  const ended = { lock, loaded, invocationId, how: isCancelling ? 'cancelled' : 'failed', params } as const;
+  const how = isCancelling ? 'cancelled' : 'failed';
+  const ended = { lock, loaded, invocationId, root: agent, how, params } as const;
   const error = await storeLeftResponses(ended, async (ending) => {
     // A run that was aborted keeps its end, also if its waiting calls are cancelled later.
     let end = outcome.state === 'completed' ? undefined : last;
