@@ -12,7 +12,7 @@ import { recordOf } from './http.ts';
 
 /** The content of a chat, computed from events by `reduceEvents`. An immutable value. */
 export interface Conversation {
-  /** The messages in the order in which they began. */
+  /** The messages in the order in which their first events were added. A message of the user is before those of its run. */
   readonly messages: readonly Message[];
   /** Requests to the person that are not answered yet, oldest first. */
   readonly requests: readonly PersonRequest[];
