@@ -68,14 +68,13 @@ export { BaseNode, START } from './workflow/base-node.ts';
 export { BranchPath, commonPrefixOf, createSubBranch } from './workflow/branch-path.ts';
 export type {
   AdkNodeOptions as BuildNodeOptions,
-  FunctionNodeConfig,
-  FunctionNodeHandler,
-  FunctionNodeResult,
   NodeLike,
   AdkNodeOptions as NodeOptions,
   ParallelWorkerConfig,
 } from './workflow/build-node.ts';
-export { FunctionNode, JoinNode, node, ParallelWorker, WorkflowNode } from './workflow/build-node.ts';
+export { JoinNode, node, ParallelWorker, WorkflowNode } from './workflow/build-node.ts';
+export type { FunctionNodeConfig, FunctionNodeHandler, FunctionNodeResult } from './workflow/function-node.ts';
+export { FunctionNode } from './workflow/function-node.ts';
 export type { ToolNodeConfig } from './workflow/tool-node.ts';
 export { ToolNode } from './workflow/tool-node.ts';
 export type { ChainElement, EdgeItem, RoutingMap } from './workflow/graph.ts';
