@@ -72,6 +72,13 @@ describe('an option that a program assigns to an LlmAgent', () => {
     expect(agent).toMatchObject({ instruction: 'Speak.', tools: [], mode: undefined });
   });
 
+  test("is in what Node's console.log shows", () => {
+    const agent = new LlmAgent({ name: 'agent', model: 'one', instruction: 'Speak.' });
+    agent.model = 'two';
+    const shown = agent[Symbol.for('nodejs.util.inspect.custom') as keyof typeof agent] as unknown as () => object;
+    expect(shown.call(agent)).toMatchObject({ name: 'agent', model: 'two', instruction: 'Speak.' });
+  });
+
   test('cannot be changed in place if it is a list', () => {
     const agent = new LlmAgent({ name: 'agent', model: 'one' });
     for (const option of [

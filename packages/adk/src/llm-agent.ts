@@ -110,6 +110,9 @@ const ASSIGNABLE = [
 /** Fields that only the constructor sets, or that follow from options. */
 const FIXED = ['mode', 'outputValueSchema'] as const satisfies readonly (keyof LlmAgent)[];
 
+/** The name of the method that Node's `console.log` calls; other runtimes ignore it. */
+const INSPECT = Symbol.for('nodejs.util.inspect.custom');
+
 function valuesOf(agent: AdkLlmAgent): Readonly<Record<string, unknown>> {
   return Object.fromEntries([...ASSIGNABLE, ...FIXED].map((option) => [option, agent[option]]));
 }
@@ -218,6 +221,12 @@ export class AdkLlmAgent extends LlmAgent {
         // A field that a class of the program declares replaces it.
         configurable: true,
       });
+  }
+
+  /** Returns the fields, so that `console.log` shows them on Node. @internal */
+  [INSPECT](): object {
+    const { name, description, subAgents } = this;
+    return { name, description, subAgents, ...valuesOf(this) };
   }
 
   /**
