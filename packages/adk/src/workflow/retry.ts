@@ -80,8 +80,9 @@ export function delayMsAfter(config: PreparedRetryConfig, attempt: number, rando
   return Math.min(LONGEST_MS, Math.min(maxDelay, Math.max(0, delay * (1 + jitter * (2 * random() - 1)))) * 1000);
 }
 
-/** Returns the names by which a retry config can select an error: that of its class, and its own. */
+/** Returns the names by which a retry config can select an error: that of its class, and its own. A value that is not an object has its type as name. */
 export function namesOf(error: unknown): string[] {
-  if (!(error instanceof Error)) return [typeof error];
+  if (typeof error !== 'object' || error === null) return [typeof error];
+  if (!(error instanceof Error)) return [error.constructor?.name ?? 'Object'];
   return [...new Set([error.constructor.name, error.name])];
 }

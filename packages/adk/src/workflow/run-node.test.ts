@@ -142,3 +142,46 @@ test.each<[string, readonly (string | undefined)[]]>([
     /^runNode "leaf": runId "\d" could be the number of another run; write one that/,
   );
 });
+
+test.each(['a text', 5, null, undefined])(
+  'a node that throws %j yields one error event, and the run throws an error',
+  async (thrown) => {
+    const failing = node(
+      () => {
+        throw thrown; // oxlint-disable-line typescript/only-throw-error -- programs may throw anything
+      },
+      { name: 'failing' },
+    );
+    const runner = new InMemoryRunner({
+      agent: new Workflow({ name: 'w', edges: [['START', failing]] }),
+      appName: 'app',
+    });
+    const { id: sessionId } = await runner.sessionService.createSession({ appName: 'app', userId: 'u' });
+    const newMessage = { role: 'user', parts: [{ text: 'go' }] };
+    const authors: unknown[] = [];
+    const read = async (): Promise<void> => {
+      for await (const { author, errorCode } of runner.runAsync({ userId: 'u', sessionId, newMessage }))
+        if (errorCode !== undefined) authors.push(author);
+    };
+    await expect(read()).rejects.toThrow(String(thrown));
+    expect(authors).toEqual(['failing']);
+  },
+);
+
+test.each([
+  ['Object', { reason: 'busy' }],
+  ['string', 'busy'],
+])(
+  'retryConfig.exceptions names a thrown value that is not an error by its class or type: %s',
+  async (name, thrown) => {
+    let attempts = 0;
+    const failing = node(
+      () => {
+        if (++attempts < 3) throw thrown; // oxlint-disable-line typescript/only-throw-error -- programs may throw anything
+        return attempts;
+      },
+      { name: 'failing', retryConfig: { maxAttempts: 3, initialDelay: 0, exceptions: [name] } },
+    );
+    expect(outputs(await (await talk(['START', failing]))('go'))).toEqual([3]);
+  },
+);

@@ -323,9 +323,12 @@ export class WorkflowRun implements NodeRuns {
         const error: unknown = AdkNodeTimeoutError.isInstance(reason) ? reason : thrown;
         const { preparedRetryConfig: retry } = node;
         if (!retry || DynamicNodeFailError.isInstance(error) || !isRetried(retry, attempt, error)) {
-          this.stream.noteAttempts(error, attempt);
-          throw error;
+          // A value that cannot be marked as reported is thrown as an error, so that one event reports it.
+          const failure: unknown = typeof error === 'object' && error !== null ? error : toError(error);
+          this.stream.noteAttempts(failure, attempt);
+          throw failure;
         }
+        guard.abort(error);
         await pause(this.context.platform, delayMsAfter(retry, attempt), place.guard);
       } finally {
         callOff?.();
