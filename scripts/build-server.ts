@@ -106,7 +106,8 @@ function writeManifest(): void {
     private: true,
     license,
     type: 'module',
-    scripts: { start: `node ${FLAGS} main.js` },
+    // Without `exec`, a SIGTERM for npm would end the shell between npm and the server, and not the server.
+    scripts: { start: `exec node ${FLAGS} main.js` },
     dependencies: Object.fromEntries(installed) as Record<string, string>,
     engines: { node: '>=22.18' },
   };

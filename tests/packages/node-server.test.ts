@@ -66,8 +66,9 @@ describe('the folder that build:server writes', () => {
     options: readonly string[],
     environment: Readonly<Record<string, string>> = {},
     before: readonly string[] = [],
+    command = JSON.parse(statement('ENTRYPOINT')) as string[],
   ) {
-    const entry = (JSON.parse(statement('ENTRYPOINT')) as string[]).map((word) => (word === '/data' ? data : word));
+    const entry = command.map((word) => (word === '/data' ? data : word));
     const [program = '', ...args] = [...before, ...entry, ...options];
     const env = { PATH: process.env['PATH'], PORT: '0', NODE_ENV: 'production', ...environment };
     const user = isRoot && before.length === 0 ? { uid: USER, gid: USER } : {};
@@ -158,6 +159,15 @@ describe('the folder that build:server writes', () => {
 
   test('refuses to start without authentication unless --allow-unauthenticated is given', async () => {
     await expect(start([])).rejects.toThrow(/--allow-unauthenticated/);
+  });
+
+  test('ends with npm, whose shell passes no signal on', async () => {
+    const command = ['npm', 'start', '--', '--host', '0.0.0.0', '--data', '/data'];
+    const server = await start(['--allow-unauthenticated'], { HOME: place, npm_config_cache: place }, [], command);
+    server.child.kill('SIGTERM');
+    // The streams are closed once no process has them.
+    await server.ended;
+    await expect(fetch(`${server.url}/livez`)).rejects.toThrow();
   });
 
   test('serves a turn, answers the health check, writes private files, and drains at SIGTERM', async () => {

@@ -263,12 +263,20 @@ describe('a starting server', () => {
   });
 
   test('leaves unfinished runs with onUnfinishedRuns leave', async () => {
-    const { leave, serve, open, platform } = setUp();
+    const { leave, serve, open } = setUp();
     await leave('s');
     const server = serve([], { onUnfinishedRuns: 'leave' });
     expect(await server.takeUpUnfinishedRuns()).toBeUndefined();
-    expect(platform.pendingTimers).toBe(0);
     expect(await open()).toHaveLength(1);
+  });
+
+  test('closes runs that cannot be resumed, also with onUnfinishedRuns leave', async () => {
+    const { leave, serve, open, eventsOf, platform } = setUp();
+    await leave('s', 'dies', false);
+    platform.advance(LEASE_MS);
+    await serve([], { onUnfinishedRuns: 'leave' }).takeUpUnfinishedRuns();
+    expect(await open()).toEqual([]);
+    expect((await eventsOf('s')).at(-1)).toMatchObject({ errorCode: 'RUN_ABANDONED' });
   });
 
   test.each([0, 60_000])('resumes a limited number at a time, polling every %i ms', async (ms) => {

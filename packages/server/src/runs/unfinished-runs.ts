@@ -92,7 +92,7 @@ export class UnfinishedRuns {
 
   /** Searches now, and then at intervals. The searches do not keep the process alive. */
   start(): void {
-    if (this.#params.limits.unfinishedRunsEveryMs === 0 || this.#params.action === 'leave') return;
+    if (this.#params.limits.unfinishedRunsEveryMs === 0) return;
     void this.#searchThenSchedule();
   }
 
@@ -154,7 +154,7 @@ export class UnfinishedRuns {
    * @returns the milliseconds until the first lock of another process expires; undefined if there is none
    */
   search(): Promise<number | undefined> {
-    if (this.#params.action === 'leave' || this.#isStopped) return Promise.resolve(undefined);
+    if (this.#isStopped) return Promise.resolve(undefined);
     this.#isAsked = true;
     this.#searching ??= this.#searchWhileAsked().finally(() => (this.#searching = undefined));
     return this.#searching;
@@ -251,6 +251,8 @@ export class UnfinishedRuns {
    */
   async #resumeOrClose(runner: Runner, run: OpenRun, isWanted = false): Promise<void> {
     const { action, limits } = this.#params;
+    // A client resumes it. A run that cannot be resumed is closed, because nobody else ends it.
+    if (action === 'leave' && run.resumable && !isWanted) return;
     // The message that waits for the end of the run may itself be queued for the session, so the run is queued as well.
     const onBusy = isWanted ? 'queue' : 'reject';
     const fault =
