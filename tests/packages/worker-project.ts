@@ -67,7 +67,10 @@ function copyWorker(from: string, to: string): void {
   copyFileSync(join(from, 'wrangler.jsonc'), join(to, 'wrangler.jsonc'));
 }
 
-/** Runs a program of the workspace in the project and returns its output. */
+/** Runs a program of the workspace in the project and returns its output, which is also in the error of one that fails. */
 export async function runIn(project: string, program: string, args: readonly string[]): Promise<string> {
-  return (await run(program, args, { cwd: project, env })).stdout;
+  const failed = (error: Error & { stdout?: string }): never => {
+    throw new Error(`${error.message}\n${error.stdout}`);
+  };
+  return (await run(program, args, { cwd: project, env }).catch(failed)).stdout;
 }

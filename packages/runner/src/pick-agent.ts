@@ -33,12 +33,13 @@ export interface PickedAgent {
 export type PickedAgents = readonly [PickedAgent, ...PickedAgent[]];
 
 /**
- * Picks the agents that the run starts with: several only for a message that answers calls of several agents.
+ * Picks the agents that the run starts with: several only for a message that answers calls of several agents, in a run that is not resumable.
  * @param matched the message, matched to the calls that it answers; undefined for one that answers none
+ * @throws InvalidMessageError as `agentOfCall`, and for a resumable run with several agents: it continues with one
  */
 export function pickAgents(
   runner: Runner,
-  { resumed, loaded, window }: LockedRun,
+  { resumed, loaded, window, config }: LockedRun,
   matched?: MatchedMessage,
 ): MaybePromise<PickedAgents> {
   const { agent, sessionService } = runner;
@@ -46,7 +47,12 @@ export function pickAgents(
   if (matched && matched.calls.length > 0) {
     const known = Calls.of(loaded.session, loaded.derived);
     const calls = matched.calls.map((call) => outsideScopes(call, known));
-    return agentsOfCalls(agent, calls, (asked) => runner.agentForAnswers(asked));
+    const picked = agentsOfCalls(agent, calls, (asked) => runner.agentForAnswers(asked));
+    if (picked.length > 1 && config.resumable)
+      throw new InvalidMessageError(
+        'newMessage: answers calls of several agents whose run has ended; send one message per agent',
+      );
+    return picked;
   }
   if (agent.subAgents.length === 0) return [{ agent }];
   const { session, derived } = loaded;

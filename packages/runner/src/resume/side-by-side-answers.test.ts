@@ -68,6 +68,19 @@ describe('an answer resumes the run that requested it', () => {
     },
   );
 
+  test('of which the run has ended, in a resumable run, only for one agent', async () => {
+    const ask = (id: string) => ({ calls: [{ id, name: 'wait' }] });
+    const tree = (left: ScriptedStep[], right: ScriptedStep[]) =>
+      new ParallelAgent({ name: 'par', subAgents: [agentOf('left', left), agentOf('right', right)] });
+    const { run, begin, stored } = await setUp();
+    await begin(tree([ask('l')], [ask('r')]), false);
+    const before = await stored();
+    await expect(run(tree([], []), answer('l', 'r'))).rejects.toThrow('send one message per agent');
+    expect(await stored()).toEqual(before);
+    expect(textsOf(await run(tree(['left'], []), answer('l')))).toEqual(['left: left']);
+    expect(textsOf(await run(tree([], ['right']), answer('r')))).toEqual(['right: right']);
+  });
+
   test('that is not resumable, for one parallel agent after the other, or for both with one message', async () => {
     const ask = (id: string) => ({ calls: [{ id, name: 'wait' }] });
     const tree = (left: ScriptedStep[], right: ScriptedStep[]) =>
