@@ -8,7 +8,12 @@ import {
   type Platform,
   RunAbortedError,
 } from '@eventloom/core';
-import { type AbortGuard, type InputRequestParams, toInputRequest } from '@eventloom/core/internal';
+import {
+  type AbortGuard,
+  type InputRequestParams,
+  reportUnlessStopped,
+  toInputRequest,
+} from '@eventloom/core/internal';
 import { NodeInterrupt } from './errors.ts';
 import type { GraphNode } from './graph-node.ts';
 import type { NodeOutcome } from './node-outcome.ts';
@@ -91,7 +96,12 @@ export class Attempt {
     this.#counts.set(node.name, count + 1);
     const key = givenKey ?? String(count);
     const running = this.#start(node, input, key);
-    this.#inner.push(running.catch(() => undefined));
+    this.#inner.push(
+      running.catch((error: unknown) => {
+        // The function has returned, so nobody else learns of the failure.
+        if (this.isEnded) reportUnlessStopped(this.run.context.platform, error);
+      }),
+    );
     const { isWaiting, output } = await running;
     if (!isWaiting) return output;
     this.isWaiting = true;

@@ -108,12 +108,13 @@ describe('a run or a question that its node does not await', () => {
   });
   const ask = node('ask', (_input, context) => context.requestInput());
 
-  test('may fail', async () => {
-    const { run } = await setUp(async (context) => {
+  test('may fail, and the platform gets its error', async () => {
+    const { run, platform } = await setUp((context) => {
       void context.runNode(bad, 1);
-      return Promise.resolve('done');
+      return 'done';
     });
     expect(outputOf(await run())).toBe('done');
+    await expect(platform.drain()).rejects.toThrow('node "bad": bad');
   });
 
   test('may fail while another run asks a person', async () => {

@@ -169,7 +169,8 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
 
   /**
    * Runs another node, which need not be part of the graph, and resolves to its output. Several nodes can run concurrently; they stop when this
-   * node times out. This node is done when they are, also those that it does not await.
+   * node times out. This node is done when they are, also those that it does not await. If one fails after the function has returned, its error goes to
+   * `platform.background`.
    *
    * The completed run is stored as an event. If this node runs again (because it failed, asked a person or was interrupted), a completed run is not
    * repeated but its stored output returned. A run is identified by its `key`, by default its number among the runs of nodes with this name. Give
