@@ -10,6 +10,7 @@ import { tarballPath } from './tarball-path.ts';
 const run = promisify(execFile);
 const installed = [
   'artifacts',
+  'client',
   'cloudflare',
   'core',
   'dev',

@@ -175,11 +175,11 @@ class OpenStep {
     // The task was finished, so the agent has nothing more to do.
     if (this.#said.some(({ output }) => output !== undefined)) return 'ends';
     const said = [...this.#said, ...elsewhere.map(({ event }) => event)];
-    // The notice that a call waits for a confirmation does not end the turn: the person has answered since.
-    const leaves = said.some(
-      ({ author, actions }) =>
-        author !== 'user' && !Object.keys(actions.requestedToolConfirmations ?? {}).length && leavesAgent(actions),
-    );
+    // The notice that a call waits for a confirmation does not end the turn: the person has answered since. A transfer beside it does.
+    const leaves = said.some(({ author, actions }) => {
+      const isNotice = Object.keys(actions.requestedToolConfirmations ?? {}).length > 0;
+      return author !== 'user' && (isNotice ? actions.transferToAgent !== undefined : leavesAgent(actions));
+    });
     return leaves ? 'ends' : 'callsModel';
   }
 

@@ -19,8 +19,8 @@ export type LooseEnd =
    */
   | { readonly kind: 'call-without-response'; readonly invocationId: string; readonly callId: string }
   /**
-   * A call with more responses than it can have: one, or two for a request to a person and for the call that the request is about, whose
-   * first response may say that it waits. A long-running call takes any number.
+   * A call with more responses than it can have: one, or two for a request to a person. A call that people were asked about may have one more for
+   * each request, which says that it waits. A long-running call takes any number.
    */
   | {
       readonly kind: 'repeated-response';
@@ -89,7 +89,7 @@ function isLeft(calls: Calls, { event, eventIndex, isImported }: SessionCall): b
 function mostResponses({ call, isLongRunning, requests }: SessionCall): number {
   const isRequest = isPersonRequest(call);
   if (isLongRunning && !isRequest) return Infinity;
-  return isRequest || requests.length > 0 ? 2 : 1;
+  return isRequest ? 2 : requests.length + 1;
 }
 
 async function readAll(service: Pick<BaseSessionService, 'listEvents'>, key: SessionKey): Promise<Event[]> {

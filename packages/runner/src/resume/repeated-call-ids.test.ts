@@ -158,3 +158,49 @@ test.each([true, false])(
     await expectNoLooseEnds();
   },
 );
+
+test('an agent that asked and transferred control keeps to the transfer once it is answered', async () => {
+  const ran: unknown[] = [];
+  const lead = () =>
+    planned(
+      'lead',
+      [
+        [
+          ['book', 'c1'],
+          ['transfer_to_agent', 't1', { agent_name: 'sub' }],
+        ],
+      ],
+      [book(ran)],
+      {
+        subAgents: [planned('sub', [[['look', 'l1']]], [look])],
+      },
+    );
+  const { say, answer, asked, stored, expectNoLooseEnds } = await playing(lead);
+  await say();
+  await answer([(await asked())[0] ?? '', YES]);
+  expect(ran).toEqual(['c1']);
+  const texts = (await stored()).flatMap(({ content }) => content?.parts?.flatMap(({ text }) => text ?? []) ?? []);
+  expect(texts).toEqual(['hi', 'sub done']);
+  await expectNoLooseEnds();
+});
+
+test('a call may ask in several rounds', async () => {
+  const rounds = new FunctionTool({
+    name: 'rounds',
+    description: '',
+    execute: (_, toolContext) => {
+      const first = toolContext.requestInput({ message: '?', key: 'a' });
+      if (first === undefined) return undefined;
+      return toolContext.requestInput({ message: '?', key: 'b' }) === undefined ? undefined : 'done';
+    },
+  });
+  const { say, answer, stored, expectNoLooseEnds } = await playing(() =>
+    planned('lead', [[['rounds', 'c1']]], [rounds]),
+  );
+  await say();
+  for (let round = 0; round < 2; round++) {
+    const [id = ''] = new Calls(await stored()).waiting.map((call) => call.id);
+    await answer([id, { result: 'x' }]);
+  }
+  await expectNoLooseEnds();
+});
