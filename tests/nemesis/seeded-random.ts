@@ -1,3 +1,5 @@
+import { seededRandom } from '../../packages/testing/src/seeded-random.ts';
+
 /** Random numbers that are the same for the same seed, in every process. */
 export interface SeededRandom {
   /** Returns a number of at least 0 and below 1. */
@@ -8,15 +10,9 @@ export interface SeededRandom {
   pick<T>(items: readonly T[]): T;
 }
 
-/** Creates the random numbers of a seed. (mulberry32) */
+/** Creates the random numbers of a seed. */
 export function createSeededRandom(seed: number): SeededRandom {
-  let state = seed >>> 0;
-  const next = (): number => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
+  const next = seededRandom(seed);
   return {
     next,
     between: (from, to) => from + Math.floor(next() * (to - from + 1)),

@@ -8,21 +8,11 @@ import { append, channel, END, type GraphAgent, node, START, StateGraph } from '
 import { play } from './fixtures/played-graph.ts';
 import { Talker } from './fixtures/talker.ts';
 import { KEY, saying, scenario } from '../../runner/src/fixtures/scenario.ts';
-
-/** Numbers from 0 up to 1 that are the same for the same seed (mulberry32). */
-function randomOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
-  };
-}
+import { seededRandom } from '../../testing/src/seeded-random.ts';
 
 /** Functions, agents, a sub-graph and a node that runs nodes, side by side, each with a random delay. */
 function wideGraph(seed: number, maxConcurrency?: number): GraphAgent {
-  const random = randomOf(seed);
+  const random = seededRandom(seed);
   const delay = async (): Promise<void> => {
     for (let turns = Math.floor(random() * 12); turns > 0; turns--)
       await (turns % 5 === 0 ? new Promise((resolve) => setTimeout(resolve)) : undefined);
@@ -102,7 +92,7 @@ test.each([undefined, 1, 2, 3])(
 
 test('nodes commit in the same order at any timing, also if other nodes fail', async () => {
   const wideAndBroken = (seed: number): GraphAgent => {
-    const random = randomOf(seed);
+    const random = seededRandom(seed);
     const delay = async (): Promise<void> => {
       for (let turns = Math.floor(random() * 6); turns > 0; turns--)
         await (turns % 3 === 0 ? new Promise((resolve) => setTimeout(resolve)) : undefined);

@@ -20,19 +20,9 @@ import { fixedPlatform } from '@eventloom/testing';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { Runner } from './runner.ts';
+import { seededRandom } from '../../testing/src/seeded-random.ts';
 
 const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
-
-/** Numbers from 0 up to 1 that are the same for the same seed (mulberry32). */
-function randomOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
-  };
-}
 
 /** Returns distinct words for the texts, calls and responses of a content. */
 function wordsOf(content: Content | undefined): string[] {
@@ -82,7 +72,7 @@ class RandomModel extends BaseLlm {
 
 /** A session with random operations by two processes whose clocks differ, and a model of its expected content. */
 async function setUp(seed: number) {
-  const random = randomOf(seed);
+  const random = seededRandom(seed);
   const upTo = (count: number): number => Math.floor(random() * count);
   const clocks = [fixedPlatform(), fixedPlatform({ now: Date.UTC(2026, 0, 1) - upTo(3) * 700 })] as const;
   const [platform, other] = clocks;

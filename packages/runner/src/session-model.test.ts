@@ -11,22 +11,12 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, userEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { Runner } from './runner.ts';
+import { seededRandom } from '../../testing/src/seeded-random.ts';
 
 const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
 const IDS = { userId: 'u', sessionId: 's' };
 const STATE_KEYS = ['a', 'b', '__proto__', 'user:a', 'app:a', 'temp:a'];
 const FILENAMES = ['report', 'notes/day', 'user:photo'];
-
-/** Numbers from 0 up to 1 that are the same for the same seed (mulberry32). */
-function randomOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
-  };
-}
 
 /** The expected session. A rewind restores the session's own state and artifacts, and does not change shared state. */
 interface Model {
@@ -85,7 +75,7 @@ class Acting extends BaseAgent {
 
 /** A session under random turns, and the model of it. */
 async function setUp(seed: number) {
-  const random = randomOf(seed);
+  const random = seededRandom(seed);
   const upTo = (count: number): number => Math.floor(random() * count);
   const pick = <T>(from: readonly T[]): T => from[upTo(from.length)] as T;
   const platform = fixedPlatform();

@@ -2,21 +2,11 @@ import { type Content, createEvent, type Event, type EventParams, type Part } fr
 import { functionCallEvent, functionResponseEvent, modelEvent, userEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { ContentsBuilder } from './contents-builder.ts';
-
-/** Numbers from 0 up to 1 that are the same for the same seed (mulberry32). */
-function randomOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
-  };
-}
+import { seededRandom } from '../../../testing/src/seeded-random.ts';
 
 /** A history with late, repeated and lost responses, rewinds, summaries, speech, other agents and branches. */
 function historyOf(seed: number, length: number): Event[] {
-  const random = randomOf(seed);
+  const random = seededRandom(seed);
   const upTo = (count: number): number => Math.floor(random() * count);
   const pick = <T>(items: readonly T[]): T => items[upTo(items.length)] as T;
   const ids: string[] = [];
@@ -87,7 +77,7 @@ test.each([undefined, 'a', 'a.b'])(
   (branch) => {
     for (const seed of SEEDS) {
       const history = historyOf(seed, 60);
-      const random = randomOf(seed + 1000);
+      const random = seededRandom(seed + 1000);
       const builder = new ContentsBuilder('bot', branch);
       const events: Event[] = [];
       while (events.length < history.length) {

@@ -1,3 +1,5 @@
+import { seededRandom } from '../seeded-random.ts';
+
 /**
  * Sizes of the pieces into which bytes are split: a list that is used repeatedly, or a seed for random sizes of 1 to `max` (default 16). A
  * piece may end inside a character or inside `\r\n`.
@@ -22,13 +24,8 @@ function* cycle(sizes: readonly number[]): Generator<number, never> {
   for (;;) yield* sizes.length > 0 ? sizes : [Number.POSITIVE_INFINITY];
 }
 
-/** Yields random sizes (Mulberry32), which are the same on every runtime. */
+/** Yields random sizes, which are the same on every runtime. */
 function* randomSizes({ seed, max = 16 }: { readonly seed: number; readonly max?: number }): Generator<number, never> {
-  let state = seed | 0;
-  for (;;) {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    yield 1 + (((mixed ^ (mixed >>> 14)) >>> 0) % max);
-  }
+  const random = seededRandom(seed);
+  for (;;) yield 1 + (Math.floor(random() * 2 ** 32) % max);
 }
