@@ -22,3 +22,12 @@ test('an attempt that is aborted while its parent node waits for a turn does not
   await outer.leave(async () => committed.push('outer'));
   expect(committed).toEqual(['outer']);
 });
+
+test('a node that has left the queue commits nothing more', async () => {
+  const turn = new CommitTurn(new CommitQueue(1), new AbortGuard());
+  const committed: string[] = [];
+  const last = turn.leave(async () => committed.push('last'));
+  await expect(turn.commit(async () => committed.push('late'))).rejects.toThrow('the node has ended');
+  await last;
+  expect(committed).toEqual(['last']);
+});

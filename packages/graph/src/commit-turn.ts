@@ -1,3 +1,4 @@
+import { RunAbortedError } from '@eventloom/core';
 import type { AbortGuard, InTurn } from '@eventloom/core/internal';
 import type { QueueMember, CommitQueue } from './commit-queue.ts';
 
@@ -25,8 +26,13 @@ export class CommitTurn {
     return this.#commitQueue.isNext(this.#member) && (this.#parent?.isNext ?? true);
   }
 
-  /** Commits one event in the node's turn. Concurrent commits run one after the other. */
+  /**
+   * Commits one event in the node's turn. Concurrent commits run one after the other.
+   * @throws RunAbortedError after `leave`: an agent that a tool did not await has no turn any more
+   */
   readonly commit: InTurn = (work) => {
+    if (this.#hasLeft)
+      return Promise.reject(new RunAbortedError('the node has ended, so no further event of it is stored'));
     const done = this.#last.then(() => this.#inTurn(work, false));
     this.#last = done.catch(() => undefined);
     return done;

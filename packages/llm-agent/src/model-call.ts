@@ -265,7 +265,10 @@ export class ModelCall implements ReplyInProgress {
     if (streamed && streamed.name === name && streamed.modelId === id) return streamed.id;
     const known = Calls.of(invocation.session, invocation.derived);
     let isRepeated = id !== undefined && known.newest(id, branch) !== undefined;
-    for (let at = 0; id && at < index; at++) if (this.#callIds[at]?.modelId === id) isRepeated = true;
+    for (let at = 0; id && at < index; at++) {
+      const earlier = this.#callIds[at];
+      if (earlier?.modelId === id || earlier?.id === id) isRepeated = true;
+    }
     const given = id ? (isRepeated ? this.#freeId(id, index, known) : id) : `adk-${platform.newUuid()}`;
     this.#callIds[index] = { id: given, modelId: id, name };
     return given;

@@ -204,3 +204,22 @@ test('a call may ask in several rounds', async () => {
   }
   await expectNoLooseEnds();
 });
+
+test('the calls of a reply have ids of their own, also if the model gives one that was made up for another', async () => {
+  const { say, responses, expectNoLooseEnds } = await playing(() =>
+    planned(
+      'lead',
+      [
+        [
+          ['look', 'd'],
+          ['look', 'd'],
+          ['look', 'adk-d-2'],
+        ],
+      ],
+      [look],
+    ),
+  );
+  await say();
+  expect((await responses()).map(([id]) => id)).toEqual(['d', 'adk-d-2', 'adk-adk-d-2-2']);
+  await expectNoLooseEnds();
+});
