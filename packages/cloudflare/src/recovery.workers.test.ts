@@ -1,4 +1,4 @@
-import { abortAllDurableObjects, evictDurableObject, runDurableObjectAlarm } from 'cloudflare:test';
+import { abortAllDurableObjects, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { type DurableObjectStub, env } from 'cloudflare:workers';
 import type { Event } from '@eventloom/core';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -22,18 +22,16 @@ async function history(): Promise<Event[]> {
 /** Polled repeatedly: a test must not await a promise of an object that is killed afterwards. */
 const isHalted = (): Promise<unknown> => expect.poll(() => work.isHalted).toBe(true);
 
+async function send(path: string, haltAt?: WorkStep): Promise<Response> {
+  Object.assign(work, { haltAt, isHalted: false });
+  const newMessage = { role: 'user', parts: [{ text: 'work' }] };
+  return post(path, { appName: 'shop', userId: user, sessionId: 's', newMessage, streaming: true });
+}
+
 /** Returns the path of a run that halted, without reading it. */
 async function beginAndHalt(haltAt: WorkStep): Promise<string> {
   await (await post(session(), {})).text();
-  Object.assign(work, { haltAt, isHalted: false });
-  const newMessage = { role: 'user', parts: [{ text: 'work' }] };
-  const response = await post('/run_sse', {
-    appName: 'shop',
-    userId: user,
-    sessionId: 's',
-    newMessage,
-    streaming: true,
-  });
+  const response = await send('/run_sse', haltAt);
   await response.body?.cancel();
   await isHalted();
   return `${session()}/runs/${response.headers.get('eventloom-invocation-id')}`;
@@ -95,6 +93,26 @@ describe('a resumable run whose object dies', () => {
     expect(times('work')).toBe(1);
     expect(times('look')).toBe(step === 'look' ? 2 : 1);
   });
+
+  test.each([
+    ['/run', 'ask'],
+    ['/run', 'end'],
+    ['/run_sse', 'ask'],
+  ] as const)(
+    'continues at the alarm, if the client still waits for the response of %s in "%s"',
+    async (path, step) => {
+      await (await post(session(), {})).text();
+      const answer = send(path, step);
+      await isHalted();
+      const alarmMs = await runInDurableObject(objectOf(), (_object, { storage }) => storage.getAlarm());
+      expect(alarmMs).toBeLessThanOrEqual(Date.now() + 20_000);
+      await abortAllDurableObjects();
+      expect((await answer).status).toBe(503);
+      await wakeByAlarm();
+      await runEnded();
+      expect(partsOf(await history()).flatMap(({ text }) => text ?? [])).toEqual(['work', 'so it is done']);
+    },
+  );
 
   test('is ended by a request that cancels it, and does not continue at the alarm', async () => {
     const run = await beginAndHalt('stream');
@@ -230,6 +248,14 @@ describe('a resumable run whose object dies', () => {
     expect((await history()).at(-2)).toMatchObject({ errorCode: 'RUN_ABANDONED' });
     expect(times('answer')).toBe(3);
   });
+});
+
+test.each(['/run', '/run_sse'])('%s sets an alarm, which is not set again when the run has ended', async (path) => {
+  await (await post(session(), {})).text();
+  expect(await runDurableObjectAlarm(objectOf())).toBe(false);
+  await (await send(path)).text();
+  expect(await runDurableObjectAlarm(objectOf())).toBe(true);
+  expect(await runDurableObjectAlarm(objectOf())).toBe(false);
 });
 
 test('a run that waits for an answer is cancelled after its object was evicted, and takes no answer any more', async () => {

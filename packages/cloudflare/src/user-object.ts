@@ -71,6 +71,8 @@ export class UserObject<Env extends CloudflareBindings> {
       prefix,
       // If the object is evicted before a row refers to the value, the alarm wakes it to delete the value.
       onLoose: () => this.#setAlarm(),
+      // The request of the run may last as long as the run, so its response comes too late for this.
+      onBeginRun: () => this.#expectRun(),
     });
     this.#sweep = new LargeValueSweep(sessionService, platform, onError);
     const artifactService = bucket ? new R2ArtifactService({ bucket }) : new DurableObjectArtifactService({ storage });
@@ -138,9 +140,16 @@ export class UserObject<Env extends CloudflareBindings> {
 
   /** Resumes or closes the runs that an eviction interrupted. */
   async #takeUpRuns(): Promise<void> {
+    this.#takeUpMs = Infinity;
     const againMs = await this.#server.takeUpUnfinishedRuns();
-    this.#takeUpMs = againMs === undefined ? Infinity : this.#platform.now() + againMs;
+    if (againMs !== undefined) this.#takeUpMs = Math.min(this.#takeUpMs, this.#platform.now() + againMs);
     this.#watch();
+  }
+
+  /** Sets an alarm that looks for the run that is about to begin. */
+  #expectRun(): void {
+    this.#takeUpMs = Math.min(this.#takeUpMs, this.#platform.now() + KEEP_ALIVE_MS);
+    this.#setAlarm();
   }
 
   /** Delivers the app state of a live run at its end. */

@@ -32,6 +32,11 @@ export interface DurableObjectSessionServiceOptions extends DriverSessionService
    */
   readonly onLoose?: (() => void) | undefined;
   /**
+   * Called before a run is stored as begun, for example to set an alarm that resumes the run if the object dies. Its own writes are
+   * durable before the run. Default: nothing is called.
+   */
+  readonly onBeginRun?: (() => void) | undefined;
+  /**
    * Maximum size of a value in a row, in bytes of JSON; a larger value is stored beside it. Default and maximum
    * 1,950,000.
    */
@@ -43,6 +48,7 @@ const OPTIONS: OptionRules<DurableObjectSessionServiceOptions> = {
   bucket: 'object',
   prefix: 'text',
   onLoose: 'function',
+  onBeginRun: 'function',
   maxRowBytes: 'number',
   platform: 'object',
 };
@@ -78,6 +84,7 @@ export class DurableObjectSessionService extends DriverSessionService {
   readonly #storage: DurableObjectSqlStorage;
   readonly #rows: SqlSessionDriver;
   readonly #values: LargeValues;
+  readonly #onBeginRun: (() => void) | undefined;
 
   /** @throws ConfigurationError if a newer version created the tables, and for an unknown option */
   constructor(options: DurableObjectSessionServiceOptions) {
@@ -100,6 +107,7 @@ export class DurableObjectSessionService extends DriverSessionService {
     this.#storage = storage;
     this.#rows = rows;
     this.#values = values;
+    this.#onBeginRun = options.onBeginRun;
   }
 
   /** True if there are large values without references: their rows were deleted, are not stored yet, or were never stored. */
@@ -122,6 +130,7 @@ export class DurableObjectSessionService extends DriverSessionService {
    * leaves it would be retried forever.
    */
   override beginRun(request: BeginRunRequest): MaybePromise<BegunRun> {
+    this.#onBeginRun?.();
     return whenReady(super.beginRun(request), (begun) => {
       const kept = begun.wasOpen ? this.#storage.sync?.() : undefined;
       return kept ? kept.then(() => begun) : begun;
