@@ -5,7 +5,7 @@ import type { ClientSession } from './client.ts';
 
 /** A webhook that was received. */
 export interface WebhookMessage {
-  /** The id, which is the same for all attempts to send the webhook. */
+  /** The id, which is the same for all attempts to send the message. */
   readonly id: string;
   readonly data: ClientSession & { readonly invocationId: string; readonly state: string };
 }

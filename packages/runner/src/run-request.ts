@@ -96,7 +96,7 @@ export interface RunAsyncParams {
    * Default: the trace that is active at the call, or a new one.
    */
   readonly traceHeaders?: TraceHeaders | undefined;
-  /** @internal Webhook to store with the run as it begins: the id of its message, and the URL. */
+  /** @internal Webhook to store with the run as it begins: its id and the URL. */
   readonly webhook?: Pick<RunWebhook, 'id' | 'url'> | undefined;
 }
 

@@ -56,7 +56,7 @@ export interface ServerOptions {
   /**
    * Accepts `webhook: { url }` in a request for a run (`POST …/sessions/{sessionId}/runs`): the server sends a signed message to the URL
    * when the run has ended. The webhook is stored with the run, so any server with this option and the same sessions sends the message if
-   * this process is lost: at least once, always with the same `webhook-id`. Default: such a request is refused.
+   * this process is lost: at least once, and a repeated message has the same `webhook-id`. Default: such a request is refused.
    */
   readonly webhooks?: WebhookOptions | undefined;
   /** Further APIs in addition to the ADK's routes: see `Protocol`. Default: none. */

@@ -2,7 +2,7 @@ import type { SessionKey } from './session.ts';
 
 /** A URL to notify of the end of a run. Stored with the run until the message is delivered or its delivery is abandoned. */
 export interface RunWebhook extends SessionKey {
-  /** Id of the message, the same in all attempts and all processes. At most 256 bytes. */
+  /** Id of the webhook, which the ids of its messages begin with. At most 256 bytes. */
   readonly id: string;
   readonly invocationId: string;
   readonly url: string;

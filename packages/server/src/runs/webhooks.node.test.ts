@@ -155,6 +155,34 @@ test('a refused webhook is sent again with growing delays and the same id', asyn
   expect(errors).toEqual([]);
 });
 
+test('a webhook whose run has another state at the next attempt is sent with another id', async () => {
+  const receiver = await startReceiver(withStatus(500, 500, 500, 500, 500));
+  const calls = ['c-1', 'c-2'].map((id) => ({ name: 'order', id }));
+  const served = await setUp([{ calls }, 'one is left', 'done'], [receiver.origin]);
+  const { begin, server, platform } = served;
+  await begin({ url: receiver.origin });
+  for (const [index, id] of [undefined, 'c-1', 'c-2'].entries()) {
+    const parts = [{ functionResponse: { id, name: 'order', response: { ok: true } } }];
+    const body = JSON.stringify({ ...sessionKey, newMessage: { parts } });
+    if (id) await (await server.fetch(new Request('http://localhost/run', { method: 'POST', body }))).text();
+    if (id) platform.advance(await hasFailed(served));
+    await receiver.received(2 * index + 1);
+    platform.advance(await hasFailed(served));
+    await receiver.received(2 * index + 2);
+  }
+  const messages = receiver.messages.map(({ headers, body }) => {
+    const { type, data } = JSON.parse(body) as { type: string; data: { waitingFor?: string[] } };
+    return { id: String(headers['webhook-id']), type, waitingFor: data.waitingFor };
+  });
+  const [first, second, third] = [messages[0]?.id, messages[2]?.id, messages[4]?.id];
+  expect(messages).toEqual([
+    ...[first, first].map((id) => ({ id, type: 'run.waiting', waitingFor: ['c-1', 'c-2'] })),
+    ...[second, second].map((id) => ({ id, type: 'run.waiting', waitingFor: ['c-2'] })),
+    ...[third, third].map((id) => ({ id, type: 'run.completed', waitingFor: undefined })),
+  ]);
+  expect(new Set([first, second, third]).size).toBe(3);
+});
+
 test('a webhook is given up after six attempts and reported', async () => {
   const receiver = await startReceiver(withStatus(...Array.from({ length: 20 }, () => 503)));
   const served = await setUp(['done'], [receiver.origin]);

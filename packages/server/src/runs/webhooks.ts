@@ -15,6 +15,7 @@ import {
 import {
   checkOptions,
   describeKind,
+  encodeUrlBase64,
   isRecord,
   MAX_OUTAGE_MS,
   type OptionRules,
@@ -89,7 +90,8 @@ export interface WebhookMessage {
  * with a status from 200 to 299 or with 410, at most six times in three to four minutes.
  *
  * A webhook is stored with its run, and each attempt is stored before it is made. A message that one process did not deliver is therefore
- * delivered by the next process, or another one with the same sessions: at least once, with the same `webhook-id`.
+ * delivered by the next process, or another one with the same sessions: at least once, with the same `webhook-id`. If the run has another
+ * state at the next attempt, because it waited and was answered, that attempt is a new message with another `webhook-id`.
  */
 export class Webhooks {
   readonly #secret: Uint8Array<ArrayBuffer>;
@@ -372,13 +374,14 @@ export class Webhooks {
     const timeout = new AbortController();
     const callOff = platform.schedule(ATTEMPT_MS, () => timeout.abort(), { idle: true });
     try {
+      const messageId = await messageIdOf(id, data);
       const timestamp = String(Math.floor(platform.now() / 1000));
-      const signature = await sign(this.#secret, `${id}.${timestamp}.${body}`);
+      const signature = await sign(this.#secret, `${messageId}.${timestamp}.${body}`);
       const response = await fetch(url, {
         method: 'POST',
         headers: {
           'content-type': 'application/json',
-          'webhook-id': id,
+          'webhook-id': messageId,
           'webhook-timestamp': timestamp,
           'webhook-signature': signature,
         },
@@ -408,6 +411,12 @@ function undeliveredError({ url, invocationId }: RunWebhook, failure: string): W
   return new WebhookError(
     `the webhook of run ${invocationId} could not be delivered to ${new URL(url).origin}: ${failure}`,
   );
+}
+
+/** Returns the header `webhook-id`: the same in all processes, but another one for another state of the run. */
+async function messageIdOf(id: string, { state, code, error, waitingFor }: RunState): Promise<string> {
+  const text = new TextEncoder().encode(JSON.stringify([state, code, error, waitingFor]));
+  return `${id}_${encodeUrlBase64(new Uint8Array(await crypto.subtle.digest('SHA-256', text))).slice(0, 22)}`;
 }
 
 /** Returns the header `webhook-signature` for a text. */
