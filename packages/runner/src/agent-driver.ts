@@ -11,8 +11,8 @@ const CLOSE_TIMEOUT_MS = 5000;
 const DONE: EventResult = { done: true, value: undefined };
 
 /**
- * Drives an agent, and then each agent that control is transferred to, one after the other and not nested. Drives other agents of the run afterwards in
- * the same way. It generates their events, and with `runConfig.announceTransfers` an announcement for every transfer.
+ * Drives an agent, and then each agent that control is transferred to, one after the other and not nested. It generates their events, and
+ * with `runConfig.announceTransfers` an announcement for every transfer.
  *
  * A transfer is data: a committed event of an agent's execution has `transferToAgent`, and when that execution has ended, the agent of that
  * name continues in its place and on its branch. In the call tree, the transferring agent is its parent.
@@ -34,15 +34,9 @@ export class AgentDriver implements AgentEvents {
   #transfersSinceModelCall = 0;
   #llmCalls = 0;
 
-  readonly #others: InvocationContext[];
-
-  /**
-   * @param context the context of the agent to start with
-   * @param others the contexts of the agents that run after it. Default: none
-   */
-  constructor(context: InvocationContext, others: InvocationContext[] = []) {
+  /** @param context the context of the agent to start with */
+  constructor(context: InvocationContext) {
     this.context = context;
-    this.#others = others;
     // In a resumed run, agents may have ended already, and control is with the one that they transferred to.
     while (this.context.resumedFrom?.isCompleted && this.#takeTransfer() !== undefined);
   }
@@ -129,12 +123,6 @@ export class AgentDriver implements AgentEvents {
       }
     } catch (error) {
       return this.#onFailure(error);
-    }
-    const other = this.#others.shift();
-    if (other) {
-      this.context = other;
-      this.#events = undefined;
-      return this.next();
     }
     this.#isDone = true;
     this.isRunning = false;

@@ -1,10 +1,17 @@
-import { BaseAgent, createEvent, type Event, type EventActions, type EventParams } from '@eventloom/core';
+import {
+  BaseAgent,
+  createEvent,
+  type Event,
+  type EventActions,
+  type EventParams,
+  InvalidMessageError,
+} from '@eventloom/core';
 import { LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
 import { SequentialAgent } from '@eventloom/multi-agent';
 import { ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { LongRunningFunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
-import { agentsOfCalls, lastSpeaker } from './pick-agent.ts';
+import { agentOfCalls, lastSpeaker } from './pick-agent.ts';
 import { scenario, transferTo } from './fixtures/scenario.ts';
 
 function agentOf(name: string, config: Partial<LlmAgentConfig> = {}, steps: ScriptedStep[] = []): LlmAgent {
@@ -115,31 +122,29 @@ describe('a long history', () => {
 
 describe('function responses go to', () => {
   const callOf = (author: string, branch?: string) => ({ event: by(author), branch, about: undefined });
-  const pickedFor = (root: BaseAgent, ...calls: ReturnType<typeof callOf>[]) =>
-    agentsOfCalls(root, calls, (asked) => asked).map(({ agent, branch }) => [agent.name, branch]);
+  const pickedFor = (root: BaseAgent, ...calls: ReturnType<typeof callOf>[]) => {
+    const { agent, branch } = agentOfCalls(root, calls, (asked) => asked);
+    return [agent.name, branch];
+  };
 
   test('the agent that made the calls, on its branch', () => {
-    expect(pickedFor(tree(), callOf('worker', 'par.worker'))).toEqual([['worker', 'par.worker']]);
-    expect(pickedFor(tree(), callOf('below'), callOf('below'))).toEqual([['below', undefined]]);
+    expect(pickedFor(tree(), callOf('worker', 'par.worker'))).toEqual(['worker', 'par.worker']);
+    expect(pickedFor(tree(), callOf('below'), callOf('below'))).toEqual(['below', undefined]);
   });
 
   test('the root if the agent no longer exists', () => {
-    expect(pickedFor(tree(), callOf('retired'), callOf('gone'))).toEqual([['top', undefined]]);
+    expect(pickedFor(tree(), callOf('retired'), callOf('gone'))).toEqual(['top', undefined]);
   });
 
-  test('each agent that made one of the calls, once for each branch', () => {
-    expect(pickedFor(tree(), callOf('worker'), callOf('open'), callOf('worker'), callOf('open', 'x'))).toEqual([
-      ['worker', undefined],
-      ['open', undefined],
-      ['open', 'x'],
-    ]);
+  test('exactly one agent per message', () => {
+    expect(() => pickedFor(tree(), callOf('worker'), callOf('open'))).toThrow(InvalidMessageError);
+    expect(() => pickedFor(tree(), callOf('open'), callOf('open', 'x'))).toThrow(InvalidMessageError);
   });
 
   test('an agent around those that made the calls, once', () => {
     const root = tree();
-    expect(agentsOfCalls(root, [callOf('worker', 'par.worker'), callOf('open', 'x')], () => root)).toEqual([
-      { agent: root, branch: undefined },
-    ]);
+    const calls = [callOf('worker', 'par.worker'), callOf('open', 'x')];
+    expect(agentOfCalls(root, calls, () => root)).toEqual({ agent: root, branch: undefined });
   });
 });
 
@@ -193,14 +198,14 @@ test("the author of a run's error event is the active agent", async () => {
   expect(events.at(-1)?.parentExecutionId).toBe(handedOver?.executionId);
 });
 
-test('a message with responses for two agents runs both, one after the other, and nothing else', async () => {
+test('a message with responses for two agents is refused before anything is written', async () => {
   const ask = new LongRunningFunctionTool({ name: 'ask', description: '', execute: () => undefined });
-  const asking = (name: string, id: string) =>
-    agentOf(name, { tools: [ask] }, [{ calls: [{ name: 'ask', id }] }, `${name} knows`]);
-  const subAgents = [asking('a', 'c1'), asking('b', 'c2'), agentOf('next', {}, ['next'])];
-  const { run } = await scenario({ agent: new SequentialAgent({ name: 'steps', subAgents }) });
+  const asking = (name: string, id: string) => agentOf(name, { tools: [ask] }, [{ calls: [{ name: 'ask', id }] }]);
+  const root = new SequentialAgent({ name: 'steps', subAgents: [asking('a', 'c1'), asking('b', 'c2')] });
+  const { run, stored } = await scenario({ agent: root });
   await run();
+  const before = await stored();
   const answer = (id: string) => ({ functionResponse: { id, name: 'ask', response: {} } });
-  const events = await run([answer('c1'), answer('c2')]);
-  expect(events.map(({ content }) => content?.parts?.[0]?.text)).toEqual(['a knows', 'b knows']);
+  await expect(run([answer('c1'), answer('c2')])).rejects.toBeInstanceOf(InvalidMessageError);
+  expect(await stored()).toEqual(before);
 });

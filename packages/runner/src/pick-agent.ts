@@ -29,36 +29,28 @@ export interface PickedAgent {
   readonly branch?: string | undefined;
 }
 
-/** The agents that a run starts with, one after the other. */
-export type PickedAgents = readonly [PickedAgent, ...PickedAgent[]];
-
 /**
- * Picks the agents that the run starts with: several only for a message that answers calls of several agents, in a run that is not resumable.
+ * Picks the agent that the run starts with.
  * @param matched the message, matched to the calls that it answers; undefined for one that answers none
- * @throws InvalidMessageError as `agentOfCall`, and for a resumable run with several agents: it continues with one
+ * @throws InvalidMessageError as `agentOfCalls`
  */
-export function pickAgents(
+export function pickAgent(
   runner: Runner,
-  { resumed, loaded, window, config }: LockedRun,
+  { resumed, loaded, window }: LockedRun,
   matched?: MatchedMessage,
-): MaybePromise<PickedAgents> {
+): MaybePromise<PickedAgent> {
   const { agent, sessionService } = runner;
-  if (resumed) return [resumed.picked];
+  if (resumed) return resumed.picked;
   if (matched && matched.calls.length > 0) {
     const known = Calls.of(loaded.session, loaded.derived);
     const calls = matched.calls.map((call) => outsideScopes(call, known));
-    const picked = agentsOfCalls(agent, calls, (asked) => runner.agentForAnswers(asked));
-    if (picked.length > 1 && config.resumable)
-      throw new InvalidMessageError(
-        'newMessage: answers calls of several agents whose run has ended; send one message per agent',
-      );
-    return picked;
+    return agentOfCalls(agent, calls, (asked) => runner.agentForAnswers(asked));
   }
-  if (agent.subAgents.length === 0) return [{ agent }];
+  if (agent.subAgents.length === 0) return { agent };
   const { session, derived } = loaded;
   const isCut = window === undefined && session.events.length < session.lastSeq;
   if (isCut) return pickLastAgent(agent, loaded, sessionService);
-  return [{ agent: lastSpeaker(agent, session.events, derived) }];
+  return { agent: lastSpeaker(agent, session.events, derived) };
 }
 
 /** The last agent that spoke in the first `count` events. These events are not read again. */
@@ -87,16 +79,16 @@ function outsideScopes(call: SessionCall, known: Calls): SessionCall {
 type CallOfAgent = Pick<SessionCall, 'event' | 'branch' | 'about'>;
 
 /**
- * Returns the agents that made the calls which a message answers, each once for a branch, in the order of the answers. Instead of an agent that is not called
- * as a tool, `takerOf` may give one around it.
+ * Returns the agent that made the calls which a message answers. Instead of an agent that is not called as a tool, `takerOf` may give one around
+ * it, which several agents can have in common.
  *
- * @throws InvalidMessageError as `agentOfCall`
+ * @throws InvalidMessageError as `agentOfCall`, and for calls of several agents: their run has ended, and a new run begins with one agent
  */
-export function agentsOfCalls(
+export function agentOfCalls(
   root: BaseAgent,
   calls: readonly CallOfAgent[],
   takerOf: (asked: BaseAgent) => BaseAgent,
-): PickedAgents {
+): PickedAgent {
   const picked = new Map<string, PickedAgent>();
   for (const call of calls) {
     const asked = agentOfCall(root, call);
@@ -105,8 +97,12 @@ export function agentsOfCalls(
     const branch = taker === asked ? call.branch : undefined;
     picked.set(`${taker.name} ${branch ?? ''}`, { agent: taker, branch });
   }
-  const [first = { agent: root }, ...others] = picked.values();
-  return [first, ...others];
+  if (picked.size > 1)
+    throw new InvalidMessageError(
+      'newMessage: answers calls of several agents whose run has ended; send one message per agent',
+    );
+  const [only = { agent: root }] = picked.values();
+  return only;
 }
 
 /**
@@ -164,14 +160,14 @@ async function pickLastAgent(
   root: BaseAgent,
   { session, derived }: LoadedSession,
   service: BaseSessionService,
-): Promise<PickedAgents> {
+): Promise<PickedAgent> {
   const { events } = session;
   if (!findSpeaker(root, events)) {
     const newest = await readNewest(service, sessionKeyOf(session), (read) => findSpeaker(root, read) !== undefined);
     const speaker = findSpeaker(root, newest);
     if (speaker) rememberSpeaker(derived, events.length, speaker);
   }
-  return [{ agent: lastSpeaker(root, events, derived) }];
+  return { agent: lastSpeaker(root, events, derived) };
 }
 
 /** Returns the last agent that spoke and that can return control to the root. */

@@ -24,7 +24,7 @@ import {
   toRunError,
 } from './run-failure.ts';
 import { type LockedRun, lockForRun } from './lock-run.ts';
-import { pickAgents } from './pick-agent.ts';
+import { pickAgent } from './pick-agent.ts';
 import { finishRewind } from './restore-artifacts.ts';
 import { followRun } from './resume/follow-run.ts';
 import { storedAbort } from './resume/resumed-run.ts';
@@ -80,8 +80,8 @@ export async function* run(
         matched = await replaceMessage(runner, locked, sent, context);
         if (!locked.resumed) running.invocation.userContent = matched.message;
       }
-      const picking = pickAgents(runner, locked, matched);
-      const [{ agent, branch }, ...others] = picking instanceof Promise ? await picking : picking;
+      const picking = pickAgent(runner, locked, matched);
+      const { agent, branch } = picking instanceof Promise ? await picking : picking;
       if (!locked.isMessageStored) {
         control.live?.checkAgent(agent, runner.agent);
         if (matched) await storeMessage(running, { matched, isReplaced: matched !== sent, stateDelta, branch });
@@ -95,10 +95,7 @@ export async function* run(
         throw aborted;
       }
 
-      driver = new AgentDriver(
-        context.forAgent(agent, { branch }),
-        others.map((other) => context.forAgent(other.agent, { branch: other.branch })),
-      );
+      driver = new AgentDriver(context.forAgent(agent, { branch }));
       const instead = context.plugins.has('beforeRunCallback') ? await askBeforeRun(running, control) : undefined;
       if (instead) yield control.advanceIn(session, instead);
       else {
@@ -106,10 +103,7 @@ export async function* run(
         for (let step = await control.nextStep(driver); !step.done; step = await control.nextStep(driver)) {
           // The agent announces its last event in `lastEvent`, so that the end of the run is stored together with it.
           const isLast =
-            running.endsWithEvent &&
-            others.length === 0 &&
-            !committer.hasSubInvocations &&
-            step.value === driver.context.lastEvent;
+            running.endsWithEvent && !committer.hasSubInvocations && step.value === driver.context.lastEvent;
           // The commit barrier: the agent is asked for its next event only once this event is stored.
           const committing = isLast ? committer.commitEnd(step.value) : committer.commit(step.value);
           const event = committing instanceof Promise ? await committing : committing;

@@ -124,8 +124,6 @@ export class InvocationContext {
   operation: ObservedOperation | undefined;
   /** False before any agent has started. */
   readonly #hasAgent: boolean;
-  /** True once an agent was started from this context. */
-  #hasFirst = false;
   readonly #parent: InvocationContext | undefined;
   /** True while this agent itself waits. */
   #isWaiting = false;
@@ -179,10 +177,9 @@ export class InvocationContext {
     });
   }
 
-  /** Creates the context of an agent that is started from this context. The execution id of a run's first agent is the invocation id. @internal */
+  /** Creates the context of an agent that is started from this context. The first agent's execution id is the invocation id. @internal */
   forAgent(agent: BaseAgent, place: AgentPlace = {}): InvocationContext {
-    const first = !this.#hasAgent && !this.#hasFirst;
-    this.#hasFirst = true;
+    const first = !this.#hasAgent;
     const branch = place.branch ?? this.branch;
     const resumedFrom = this.invocation.resumedLog && this.#resumedExecutionOf(agent, branch);
     return new InvocationContext({

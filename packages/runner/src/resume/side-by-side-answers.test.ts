@@ -68,57 +68,19 @@ describe('an answer resumes the run that requested it', () => {
     },
   );
 
-  test('of which the run has ended, in a resumable run, only for one agent', async () => {
-    const ask = (id: string) => ({ calls: [{ id, name: 'wait' }] });
-    const tree = (left: ScriptedStep[], right: ScriptedStep[]) =>
-      new ParallelAgent({ name: 'par', subAgents: [agentOf('left', left), agentOf('right', right)] });
-    const { run, begin, stored } = await setUp();
-    await begin(tree([ask('l')], [ask('r')]), false);
-    const before = await stored();
-    await expect(run(tree([], []), answer('l', 'r'))).rejects.toThrow('send one message per agent');
-    expect(await stored()).toEqual(before);
-    expect(textsOf(await run(tree(['left'], []), answer('l')))).toEqual(['left: left']);
-    expect(textsOf(await run(tree([], ['right']), answer('r')))).toEqual(['right: right']);
-  });
-
-  test('that is not resumable, for one parallel agent after the other, or for both with one message', async () => {
-    const ask = (id: string) => ({ calls: [{ id, name: 'wait' }] });
-    const tree = (left: ScriptedStep[], right: ScriptedStep[]) =>
-      new ParallelAgent({ name: 'par', subAgents: [agentOf('left', left), agentOf('right', right)] });
-    const together = await setUp();
-    await together.begin(tree([ask('l')], [ask('r')]), false);
-    const both = await together.run(tree(['left'], ['right']), answer('r', 'l'), false);
-    expect(both.map(({ author, branch }) => [author, branch])).toEqual([
-      ['right', 'par.right'],
-      ['left', 'par.left'],
-    ]);
-    // Each is an execution of its own.
-    expect(new Set(both.map(({ executionId }) => executionId)).size).toBe(2);
-    const apart = await setUp();
-    await apart.begin(tree([ask('l')], [ask('r')]), false);
-    expect(textsOf(await apart.run(tree([], ['right']), answer('r'), false))).toEqual(['right: right']);
-    expect(textsOf(await apart.run(tree(['left'], []), answer('l'), false))).toEqual(['left: left']);
-  });
-
-  test('that is not resumable, with the confirmations for agents that asked one after the other', async () => {
-    const { run, begin } = await setUp();
-    const paid: string[] = [];
-    const payer = (name: string, steps: ScriptedStep[]) => {
-      const execute = () => void paid.push(name);
-      return agentOf(name, steps, {
-        tools: [new FunctionTool({ name: 'pay', description: '', requireConfirmation: true, execute })],
-      });
-    };
-    const tree = (first: ScriptedStep[], second: ScriptedStep[]) =>
-      new SequentialAgent({ name: 'flow', subAgents: [payer('first', first), payer('second', second)] });
-    const { events } = await begin(tree([{ calls: [{ name: 'pay' }] }], [{ calls: [{ name: 'pay' }] }]), false);
-    const parts = events
-      .flatMap(getFunctionCalls)
-      .filter(({ name }) => name === 'adk_request_confirmation')
-      .map(({ id = '' }) => ({ functionResponse: { id, response: { confirmed: true } } }));
-    expect(parts).toHaveLength(2);
-    const rest = await run(tree(['one'], ['two']), { newMessage: { parts } }, false);
-    expect(textsOf(rest)).toEqual(['first: one', 'second: two']);
-    expect(paid).toEqual(['first', 'second']);
-  });
+  test.each([true, false])(
+    'of which the run has ended, for one parallel agent after the other; one message for both is refused (resumable: %j)',
+    async (resumable) => {
+      const { run, begin, stored } = await setUp();
+      const ask = (id: string) => ({ calls: [{ id, name: 'wait' }] });
+      const tree = (left: ScriptedStep[], right: ScriptedStep[]) =>
+        new ParallelAgent({ name: 'par', subAgents: [agentOf('left', left), agentOf('right', right)] });
+      await begin(tree([ask('l')], [ask('r')]), false);
+      const before = await stored();
+      await expect(run(tree([], []), answer('l', 'r'), resumable)).rejects.toThrow('send one message per agent');
+      expect(await stored()).toEqual(before);
+      expect(textsOf(await run(tree([], ['right']), answer('r'), resumable))).toEqual(['right: right']);
+      expect(textsOf(await run(tree(['left'], []), answer('l'), resumable))).toEqual(['left: left']);
+    },
+  );
 });
