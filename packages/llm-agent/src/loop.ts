@@ -135,10 +135,11 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
 }
 
 /** Returns true if the agent must finish an interrupted step, or calls that a person answered, before its model is called. */
-function hasStepToFinish({ resumedFrom, invocation }: InvocationContext): boolean {
+function hasStepToFinish({ resumedFrom, invocation, invocationId, executionId }: InvocationContext): boolean {
   if (resumedFrom) return true;
-  // In a resumed run, the agent that made the calls reads the answers once it is resumed itself.
-  if (invocation.resumedLog) return false;
+  // In a resumed run, the agent that made the calls reads the answers once it is resumed itself. The first agent may have stored nothing
+  // since the answer that began the run.
+  if (invocation.resumedLog) return executionId === invocationId && hasResponses(invocation.userContent);
   const { events } = invocation.session;
   let at = events.length - 1;
   while (at >= 0 && events[at]?.author !== 'user') at--;

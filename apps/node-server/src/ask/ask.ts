@@ -3,6 +3,7 @@ import type { Runner } from '@eventloom/runner';
 import { checkId } from '@eventloom/server';
 import { openApplication } from '../application.ts';
 import type { CommandLine } from '../command-line/parse-command-line.ts';
+import { stopEndingEarly } from '../early-signals.ts';
 import { UsageError } from '../errors.ts';
 import type { Settings } from '../settings.ts';
 import type { Terminal } from '../terminal.ts';
@@ -21,6 +22,7 @@ export async function ask(line: CommandLine, settings: Settings, terminal: Termi
   let printedError: string | undefined;
   const abort = (): void => aborting.abort();
   process.once('SIGINT', abort);
+  stopEndingEarly();
   try {
     const runner = chooseRunner(application.runners, line.app);
     const { appName, sessionService, platform } = runner;

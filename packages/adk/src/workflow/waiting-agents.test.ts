@@ -1,7 +1,9 @@
-import { type Event, getFunctionCalls, type Part } from '@eventloom/core';
+import { type Event, getFunctionCalls, getFunctionResponses, type Part } from '@eventloom/core';
+import { findLooseEnds } from '@eventloom/runner';
 import { ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import {
+  AgentTool,
   FunctionTool,
   InMemoryRunner,
   JoinNode,
@@ -75,4 +77,18 @@ test('the approval that is still open is yielded again after the answer to anoth
   const events = await send(respond(CONFIRMATION, open[0], { confirmed: true }));
   expect(lastOutput(events)).toEqual({ payer: 'Done.', ask: 'Oslo' });
   expect(payments()).toBe(1);
+});
+
+test('an agent of a workflow in an AgentTool cannot wait, and the model that called the tool learns it', async () => {
+  const pay = new FunctionTool({ name: 'pay', description: '', requireConfirmation: true, execute: () => 'paid' });
+  const payer = new LlmAgent({ name: 'payer', model: new ScriptedModel([{ calls: [{ name: 'pay' }] }]), tools: [pay] });
+  const workflow = new Workflow({ name: 'w', edges: [['START', payer]] });
+  const model = new ScriptedModel([{ calls: [{ name: 'w', args: { request: 'x' } }] }, 'It could not ask.']);
+  const agent = new LlmAgent({ name: 'top', model, tools: [new AgentTool({ agent: workflow })] });
+  const runner = new InMemoryRunner({ agent, appName: 'app', resumable: true });
+  const { id: sessionId } = await runner.sessionService.createSession({ appName: 'app', userId: 'u' });
+  const events = await runner.run({ userId: 'u', sessionId, newMessage: { parts: [{ text: 'go' }] } });
+  const answers = events.flatMap(getFunctionResponses).filter(({ name }) => name === 'w');
+  expect(answers).toMatchObject([{ response: { error: expect.stringContaining('inside an AgentTool') } }]);
+  expect(await findLooseEnds(runner.sessionService, { appName: 'app', userId: 'u', sessionId })).toEqual([]);
 });

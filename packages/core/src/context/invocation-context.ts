@@ -253,9 +253,12 @@ export class InvocationContext {
     return resumedFrom;
   }
 
-  /** Index after which the stored executions of child agents begin. Infinity for an agent that starts fresh: it has none. */
+  /**
+   * Index after which the stored executions of child agents begin. Infinity for an agent that starts fresh: it has none. The first agent of a
+   * run may have called agents before it stored an event.
+   */
   get #childrenAfter(): number {
-    return this.resumedFrom?.childrenAfter ?? Infinity;
+    return this.resumedFrom?.childrenAfter ?? (this.executionId === this.invocationId ? -1 : Infinity);
   }
 
   #newExecutionId(): string {

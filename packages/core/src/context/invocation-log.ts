@@ -39,13 +39,10 @@ export class InvocationLog {
     this.llmCalls = llmCalls;
   }
 
-  /**
-   * Returns the execution with this id, if this agent or none stored an event of it: the process may have ended while the agent waited for a tool
-   * or for an agent that it called. Undefined if there is none.
-   */
+  /** Returns the execution with this id and this agent name; undefined if there is none. */
   findExecution(executionId: string, agentName: string): Execution | undefined {
     const execution = this.#executions.get(executionId);
-    return execution?.isOf(agentName) || execution?.events.length === 0 ? execution : undefined;
+    return execution?.isOf(agentName) ? execution : undefined;
   }
 
   /** Returns the first matching execution, each execution only once: it belongs to the agent that continues it. Undefined if there is none. */

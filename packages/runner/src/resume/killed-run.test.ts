@@ -210,3 +210,15 @@ test('a call that was stored without an id gets a response without one when its 
   const [responses] = await runner.run({ userId: 'u', sessionId: 's', invocationId });
   expect(responses?.content?.parts).toEqual([{ functionResponse: { name: 'f', response: { result: 'done' } } }]);
 });
+
+test('the callback before the first agent runs although the process was killed after the message', async () => {
+  let called = 0;
+  const agent = { beforeAgentCallback: () => void called++ };
+  const { restart, sessionService, platform } = await scenario({ agent, resumable: true });
+  const killed = restart({ agent, sessionService: dying(sessionService, 1, true).service });
+  await expect(killed.run('hi', { requestId: 'r-1' })).rejects.toThrow(KilledError);
+  expect(called).toBe(0);
+  platform.advance(60_000);
+  await restart({ agent, model: ['Hello.'] }).run('hi', { requestId: 'r-1', ifKnown: 'resume' });
+  expect(called).toBe(1);
+});
