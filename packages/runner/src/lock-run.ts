@@ -167,7 +167,7 @@ async function lockForContinuedRun(
   /** The answered run as it was under the last lock; undefined before the first, and after a refusal. */
   let known: { readonly id: string | undefined } | undefined;
   for (let tries = 1; ; tries++) {
-    if (tries > MAX_TRIES)
+    if (start.kind !== 'resume' && tries > MAX_TRIES)
       throw new SessionBusyError(
         'newMessage: the run that the message answers changed several times meanwhile; send the message again',
       );
