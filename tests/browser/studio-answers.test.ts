@@ -193,8 +193,11 @@ test('a failed run is started over once, even if the person clicks twice', async
     await released.promise;
     await route.continue();
   });
-  await again.click();
-  await again.click();
+  // Both before the page is drawn again.
+  await again.evaluate((button: { click: () => void }) => {
+    button.click();
+    button.click();
+  });
   released.resolve();
   await page.getByRole('log').getByText('Blue.').waitFor();
   await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
@@ -230,4 +233,27 @@ test('a session that cannot be read is no failed run, and an edited message is k
   await log.getByText('Blue.').waitFor({ state: 'detached' });
   const { events } = await sessionService.listEvents({ ...KEY, limit: 1000 });
   expect(events.filter(({ actions }) => actions.rewindBeforeInvocationId)).toHaveLength(1);
+});
+
+test('an edited message can be sent once the session has been read, and keeps its text until then', async () => {
+  const { page } = await open(['Blue.', 'Green.']);
+  const log = page.getByRole('log');
+  await send(page, 'What color?');
+  await log.getByText('Blue.').waitFor();
+  const released = Promise.withResolvers<void>();
+  // The page asks for the newest run after it has drawn the events.
+  await page.route(/\/runs\/[^/]+\?/, async (route) => {
+    await released.promise;
+    await route.continue();
+  });
+  await page.reload();
+  await log.getByText('Blue.').waitFor();
+  await page.getByRole('button', { name: 'Edit', exact: true }).click();
+  await page.getByRole('textbox', { name: 'Edited message' }).fill('And the grass?');
+  const sendInstead = page.getByRole('button', { name: 'Send instead' });
+  expect(await sendInstead.isDisabled()).toBe(true);
+  released.resolve();
+  await sendInstead.click();
+  await log.getByText('Green.').waitFor();
+  await log.getByText('Blue.').waitFor({ state: 'detached' });
 });

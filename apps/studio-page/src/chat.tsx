@@ -158,6 +158,7 @@ export function Chat({
                       isNamed={all[index - 1]?.author !== message.author}
                       hue={agents.indexOf(message.author) % HUES}
                       canEdit={!isPast && !isRunning && message.author === 'user' && textOf(message) !== ''}
+                      canSend={!isPast && status === 'idle'}
                       isStopped={isStopped && message === last && message.author !== 'user'}
                       onEdit={sendInstead}
                       onSelect={onSelectEvent}
@@ -207,7 +208,7 @@ export function Chat({
               {stop.error}
             </p>
           )}
-          {hasFailed && lastOfUser && !isPast && !isRunning && shownRequests.length === 0 && (
+          {hasFailed && lastOfUser && !isPast && status === 'idle' && shownRequests.length === 0 && (
             <Retry
               calls={callsAfter(messages, lastOfUser)}
               text={textOf(lastOfUser)}

@@ -40,6 +40,8 @@ interface MessageViewProps {
   /** The number of the author's color. */
   readonly hue: number;
   readonly canEdit: boolean;
+  /** False while the session is read or a run is in progress: an edited message waits for that. */
+  readonly canSend: boolean;
   /** True for the message after which the person stopped the run. */
   readonly isStopped: boolean;
   /** Sends a message in place of this one. Resolves to false if it was not sent. */
@@ -54,6 +56,7 @@ export const MessageView = memo(function MessageView({
   isNamed,
   hue,
   canEdit,
+  canSend,
   isStopped,
   onEdit,
   onSelect,
@@ -64,10 +67,11 @@ export const MessageView = memo(function MessageView({
   const isUser = author === 'user';
   const [isEditing, setEditing] = useState(false);
   const editButton = useRef<HTMLButtonElement>(null);
-  if (isEditing && canEdit)
+  if (isEditing)
     return (
       <MessageEditor
         text={textOf(message)}
+        canSend={canSend}
         onCancel={() => {
           flushSync(() => setEditing(false));
           editButton.current?.focus();
@@ -158,12 +162,13 @@ export function Stopped({ code, message = '' }: StoppedProps) {
 
 interface MessageEditorProps {
   readonly text: string;
+  readonly canSend: boolean;
   readonly onSend: (text: string) => void;
   readonly onCancel: () => void;
 }
 
 /** Edits a sent message. Everything after it is undone. */
-function MessageEditor({ text, onSend, onCancel }: MessageEditorProps) {
+function MessageEditor({ text, canSend, onSend, onCancel }: MessageEditorProps) {
   const [edited, setEdited] = useState(text);
   return (
     <form
@@ -171,7 +176,7 @@ function MessageEditor({ text, onSend, onCancel }: MessageEditorProps) {
       aria-label="Edit the message"
       onSubmit={(event) => {
         event.preventDefault();
-        if (edited.trim() !== '') onSend(edited);
+        if (canSend && edited.trim() !== '') onSend(edited);
       }}
       onKeyDown={({ key }) => {
         if (key === 'Escape') onCancel();
@@ -182,7 +187,7 @@ function MessageEditor({ text, onSend, onCancel }: MessageEditorProps) {
       </TextField>
       <small>Everything after this message is undone.</small>
       <div className="row">
-        <Button className="primary" type="submit" isDisabled={edited.trim() === ''}>
+        <Button className="primary" type="submit" isDisabled={!canSend || edited.trim() === ''}>
           Send instead
         </Button>
         <Button className="quiet" onPress={onCancel}>
