@@ -1,6 +1,6 @@
-import type { Event } from '@eventloom/core';
 import { ScriptedModel } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
+import { authoredOutputsOf as outputsOf, talk } from '../fixtures/workflow-talk.ts';
 import {
   createEvent,
   type EdgeItem,
@@ -14,18 +14,6 @@ import {
   Workflow,
 } from '../index.ts';
 
-/** A conversation with a workflow of these edges. */
-async function talk(edges: EdgeItem[], options = {}) {
-  const agent = new Workflow({ name: 'w', edges, ...options });
-  const runner = new InMemoryRunner({ agent, appName: 'app' });
-  const session = await runner.sessionService.createSession({ appName: 'app', userId: 'u', sessionId: 's' });
-  const send = (text: string): Promise<Event[]> =>
-    runner.run({ userId: 'u', sessionId: 's', newMessage: { role: 'user', parts: [{ text }] } });
-  return { send, runner, session };
-}
-
-const outputsOf = (events: readonly Event[]): (readonly [string, unknown])[] =>
-  events.flatMap(({ author, output }) => (output === undefined ? [] : [[author, output] as const]));
 const say = (name: string) =>
   node((_context: NodeContext, input: unknown) => `${name}: ${JSON.stringify(input)}`, { name });
 
@@ -78,7 +66,7 @@ describe('a JoinNode', () => {
       ['START', head, [left, right], join, check],
       [check, { again: head, end }],
     ];
-    const { send } = await talk(edges, { maxConcurrency: 1 });
+    const { send } = await talk(new Workflow({ name: 'w', edges, maxConcurrency: 1 }));
     const joined = outputsOf(await send('go')).filter(([author]) => author === 'join');
     expect(joined).toEqual([
       ['join', { left: 1, right: 1 }],
@@ -163,16 +151,30 @@ describe('another attempt of a workflow', () => {
   });
 });
 
+test('a node that asks in each round of a loop repeats no earlier round after an answer', async () => {
+  const ask = node((_context: NodeContext, said: string) => new RequestInput({ message: said }), { name: 'ask' });
+  let replies = 0;
+  const reply = node(
+    (_context: NodeContext, said: string) => createEvent({ output: `${++replies}: ${said}`, route: 'again' }),
+    { name: 'reply' },
+  );
+  const { send } = await talk([
+    ['START', ask, reply],
+    [reply, { again: ask }],
+  ]);
+  await send('go');
+  for (const round of [1, 2, 3, 4])
+    expect(outputsOf(await send(`answer ${round}`))).toEqual([['reply', `${round}: answer ${round}`]]);
+});
+
 describe('a text answers the only question of a workflow', () => {
   const ask = node(() => new RequestInput({ interruptId: 'city', message: 'Which city?' }), { name: 'ask' });
 
   test.each(['an event that the program appended', 'a run of another agent'])('after %s', async (what) => {
-    const { send, runner } = await talk([['START', say('a'), ask, say('z')]]);
+    const { send, read, sessionService } = await talk([['START', say('a'), ask, say('z')]]);
     await send('go');
-    const key = { appName: 'app', userId: 'u', sessionId: 's' };
-    const { sessionService } = runner;
     if (what.startsWith('an event')) {
-      const session = (await sessionService.getSession(key)) ?? expect.unreachable();
+      const session = await read();
       const actions = { stateDelta: { seen: true } };
       await sessionService.appendEvent({ session, event: createEvent({ author: 'system', actions }) });
     } else {

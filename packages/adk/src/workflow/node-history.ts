@@ -175,7 +175,9 @@ function toRecords(said: readonly Said[], isRerun: boolean): NodeRecord[] {
     if (!event) continue;
     const end = nodeEndOf(event);
     let record = records.at(-1);
-    if (!record || (end?.amends !== true && (isDone(record) || (!isRerun && record.asked.size > 0)))) {
+    // The end of a node whose answer is its output belongs to the run that asked.
+    const isAfterQuestion = end === undefined && !isRerun && (record?.asked.size ?? 0) > 0;
+    if (!record || (end?.amends !== true && (isDone(record) || isAfterQuestion))) {
       record = {
         output: undefined,
         route: undefined,
