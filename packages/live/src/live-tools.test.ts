@@ -228,6 +228,44 @@ test('a call that needs confirmation runs once confirmed, and the model gets a r
   model.assertConsumed();
 });
 
+test('a second answer to a request is refused while the tool runs with the first one', async () => {
+  const gate = new Gate();
+  let runs = 0;
+  const pay = new FunctionTool({
+    name: 'pay',
+    description: '',
+    requireConfirmation: true,
+    execute: async () => {
+      runs++;
+      await gate.pass();
+      return { paid: true };
+    },
+  });
+  const { model, queue, stream, stored } = await liveScenario({
+    model: [[{ heard: 'content' }, call('pay', 'c1'), { heard: /requires confirmation/ }, { heard: /paid/ }, END]],
+    agent: { tools: [pay] },
+  });
+  queue.sendContent(user('pay'));
+  const errors: unknown[] = [];
+  for await (const event of stream) {
+    const [asked] = getFunctionCalls(event);
+    if (asked?.name === 'adk_request_confirmation') {
+      const response = { id: asked.id ?? '', name: asked.name, response: { confirmed: true } };
+      queue.sendToolResponse(response);
+      queue.sendToolResponse(response);
+    }
+    if (event.errorCode !== undefined) {
+      errors.push([event.errorCode, event.errorMessage]);
+      gate.open();
+    }
+    if (event.turnComplete) queue.close();
+  }
+  expect(errors).toEqual([['INVALID_MESSAGE', expect.stringContaining('has already been answered')]]);
+  expect(runs).toBe(1);
+  expect((await stored()).map(summaryOf).filter((line) => line.includes('paid'))).toEqual(['bot: pay={"paid":true}']);
+  model.assertConsumed();
+});
+
 test('a result of a long-running call arrives by the queue, and a response to an unknown call is an error event that is not stored', async () => {
   const order = new LongRunningFunctionTool({ name: 'order', description: '', execute: () => undefined });
   const { model, queue, stream, stored } = await liveScenario({

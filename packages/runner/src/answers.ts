@@ -49,8 +49,8 @@ export interface MatchParams {
   readonly calls: Calls;
   /** The run that is resumed: only its calls can be answered. */
   readonly invocationId?: string | undefined;
-  /** True if that run was interrupted: an answer that it stored before will still be used. Default false. */
-  readonly isUnfinished?: boolean;
+  /** The run that works with the answers that it stored: one that was interrupted and is resumed, or a live run. */
+  readonly workingRun?: string | undefined;
   readonly platform: Platform;
   /** Time in which a request to a person can be answered, in milliseconds; undefined: no limit. */
   readonly requestTtlMs: number | undefined;
@@ -65,7 +65,7 @@ export interface MatchParams {
  */
 export function matchMessage(
   { platform, requestTtlMs, credentialService }: Runner,
-  { loaded, resumed, invocationId, lock }: LockedRun,
+  { loaded, resumed, invocationId, lock, start }: LockedRun,
   message: Content,
   before?: PersonAnswers,
 ): Promise<MatchedMessage> | MatchedMessage {
@@ -73,8 +73,8 @@ export function matchMessage(
   const { events } = loaded.session;
   const calls = Calls.of(loaded.session, loaded.derived);
   const onlyRun = resumed && invocationId;
-  const isUnfinished = resumed !== undefined && lock.run?.wasOpen === true;
-  const params = { events, calls, invocationId: onlyRun, isUnfinished, platform, requestTtlMs, credentialService };
+  const workingRun = start.kind === 'live' || (resumed && lock.run?.wasOpen === true) ? invocationId : undefined;
+  const params = { events, calls, invocationId: onlyRun, workingRun, platform, requestTtlMs, credentialService };
   return matchAnswers(message, params, before);
 }
 
@@ -173,13 +173,14 @@ export class PersonAnswers {
     if (askedCallId(call) === undefined && this.#isContinued(request)) failAnswer(id, 'has already been answered');
     if (request.about && isSettled(request))
       failAnswer(id, 'has already been answered, and its tool call has completed');
-    // A run that has an answer uses it: the called agent works on, or the run was interrupted and will be resumed.
-    const { calls, isUnfinished } = this.#params;
-    const isInUse = ({ event }: CallResponse): boolean => calls.canContinue(event.invocationId);
+    // A run that has an answer uses it: the called agent works on, or the run was interrupted and is resumed, or its tool runs.
+    const { calls, workingRun } = this.#params;
+    const isInUse = ({ event: { invocationId } }: CallResponse): boolean =>
+      invocationId === workingRun || (request.about !== undefined && calls.canContinue(invocationId));
     const others = request.about?.requests.filter((other) => !isSettled(other)) ?? [];
     // Its call cannot have run: it waits for another answer.
     const isKept = others.some(({ responses }) => responses.length === 0);
-    if (request.responses.length > 0 && (isUnfinished || isKept || (request.about && request.responses.some(isInUse))))
+    if (request.responses.length > 0 && (isKept || request.responses.some(isInUse)))
       failAnswer(id, 'has already been answered');
     this.#given.set(id, undefined);
     const answer = await this.#read(response.response ?? {}, request);
