@@ -30,6 +30,7 @@ import { EventsTab } from './events-tab.tsx';
 import { InspectorHandle } from './inspector-handle.tsx';
 import { isStop } from './message-view.tsx';
 import { type StateValues, stateBefore } from './past-state.ts';
+import { agentAtWork } from './run-events.ts';
 import type { SavedArtifact } from './saved-artifacts.tsx';
 import { type ListedSessions, SessionList, useListedSessions } from './session-list.tsx';
 import { StateTab } from './state-tab.tsx';
@@ -350,13 +351,12 @@ function Workbench({ apps, hasLogin, place, goTo, list }: WorkbenchProps) {
   const isRunning = status === 'running' || status === 'reconnecting';
   const count = isPast ? shownPosition : events.length;
   const next = isPast ? events[shownPosition] : undefined;
-  // In the middle of a run, the author of the next event is at work.
   const isInsideRun = next !== undefined && next.invocationId === shownEvents.at(-1)?.invocationId;
 
   const activeAgents = useActiveAgents(
     conversation,
     isRunning && !isPast,
-    isInsideRun && next.author !== 'user' ? next.author : undefined,
+    isPast ? agentAtWork(events, shownPosition) : undefined,
     root,
   );
   const showTab = useCallback((chosen: TabName) => {
