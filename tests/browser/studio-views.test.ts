@@ -12,10 +12,10 @@ const TABS = ['Events', 'State', 'Artifacts', 'Agents', 'Trace', 'Runs'];
 
 const REPLY = `The sky is **blue**, because air scatters short waves more.
 
-| color | wave |
-|---|---|
-| blue | 450 nm |
-| red | 700 nm |
+| color | wave | other names |
+|---|---|---|
+| blue | 450 nm | ${'sky'.repeat(50)} |
+| red | 700 nm | rose |
 
 \`\`\`ts
 const sky = 'blue'; // ${'and so on '.repeat(30)}
@@ -135,6 +135,10 @@ test('every view fits on a screen of 360 pixels', async () => {
   for (const name of TABS) expect(await isInside(page.getByRole('tab', { name })), name).toBe(true);
   await page.getByRole('button', { name: 'chat' }).click();
   for (const status of await page.locator('.call-status').all()) expect(await isInside(status)).toBe(true);
+  const request = page.locator('.request');
+  expect(
+    await request.evaluate((box: { scrollWidth: number; clientWidth: number }) => box.scrollWidth - box.clientWidth),
+  ).toBe(0);
   await page.getByRole('button', { name: 'inspect' }).click();
   await page.getByRole('tab', { name: 'Events' }).click();
   await page.getByRole('group', { name: 'Events' }).getByRole('button').last().click();

@@ -224,12 +224,16 @@ function PartView({ part, isUser, isParallel }: PartViewProps) {
       return <Media part={{ fileData: part.fileData }} />;
     case 'code':
       return (
-        <pre className="code">
+        <pre className="code" tabIndex={0}>
           <code>{part.code}</code>
         </pre>
       );
     case 'code-result':
-      return <pre className={part.isError ? 'code error' : 'code'}>{part.output}</pre>;
+      return (
+        <pre className={part.isError ? 'code error' : 'code'} tabIndex={0}>
+          {part.output}
+        </pre>
+      );
     case 'transfer':
       return <p className="transfer">hands over to {part.agentName}</p>;
     case 'error':
@@ -278,8 +282,13 @@ const MarkdownBlock = memo(function MarkdownBlock({ text }: { readonly text: str
           ) : (
             <span>{children}</span>
           ),
-        // A wide block is scrolled with the keyboard as well.
+        // A wide block or table is scrolled with the keyboard as well.
         pre: ({ children }) => <pre tabIndex={0}>{children}</pre>,
+        table: ({ children }) => (
+          <div className="wide" tabIndex={0}>
+            <table>{children}</table>
+          </div>
+        ),
         input: ({ checked }) => (
           <input type="checkbox" checked={checked === true} disabled aria-label={checked === true ? 'done' : 'to do'} />
         ),
