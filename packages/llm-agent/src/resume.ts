@@ -6,7 +6,6 @@ import {
   type CallResponse,
   Calls,
   callsToRun,
-  continuesCalls,
   errorOfEvent,
   FINISH_TASK,
   getOwn,
@@ -240,7 +239,7 @@ function responsesIn(calls: readonly SessionCall[]): readonly CallResponse[] {
 
 /** True for a tool whose call may wait: it runs again when it has no response beside calls that have theirs. */
 function mayWait(tool: BaseTool | undefined): boolean {
-  return tool !== undefined && !tool.isLongRunning && continuesCalls(tool);
+  return tool !== undefined && (tool.resumesCalls || (tool.isIdempotent && !tool.isLongRunning));
 }
 
 function isAnsweredByUser({ responses }: SessionCall): boolean {

@@ -10,6 +10,7 @@ import {
   branchOfNode,
   Calls,
   enclosingCallIds,
+  enclosureOf,
   isRecord,
   jsonOrText,
   newestEntries,
@@ -244,10 +245,11 @@ function nodeEndOf({ actions }: Event): NodeEnd | undefined {
  * the events of this execution and the user's.
  */
 function eventsOfRun(context: InvocationContext): { readonly events: Event[]; readonly isRepeated: boolean } {
-  const { agent, executionId, invocation, invocationId, resumedFrom } = context;
+  const { agent, branch, executionId, invocation, invocationId, resumedFrom } = context;
   const { session } = invocation;
   const calls = Calls.of(session, invocation.derived);
-  const recorded = invocation.resumedLog?.events ?? [];
+  // Calls of a tool that runs nodes have the same paths, so each reads its own events only, which are all in its view of the session.
+  const recorded = enclosureOf(branch) === '' ? (invocation.resumedLog?.events ?? []) : [];
   const known = new Set(recorded.map(({ id }) => id));
   const newest: Event[] = [];
   const before: Event[][] = [];

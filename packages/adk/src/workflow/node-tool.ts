@@ -11,7 +11,7 @@ import { type SchemaLike, ValueSchema } from '@eventloom/tools';
 import { requireArgument } from '../check-arguments.ts';
 import { OpenCallTool } from '../open-call-tool.ts';
 import { type BaseNode, isBaseNode } from './base-node.ts';
-import { isWorkflow, runNodeAsInvocation } from './workflow.ts';
+import { beginNodeRun, isWorkflow, runNodeAsInvocation } from './workflow.ts';
 import { WorkflowRun } from './workflow-run.ts';
 
 const REQUEST: SchemaLike = {
@@ -120,7 +120,8 @@ class NodeCall extends BaseAgent {
     return true;
   }
 
-  protected override runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
-    return runNodeAsInvocation(this.#node, new WorkflowRun(context), this.#input, this.#onOutput);
+  protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    yield* beginNodeRun(context);
+    yield* runNodeAsInvocation(this.#node, new WorkflowRun(context), this.#input, this.#onOutput);
   }
 }

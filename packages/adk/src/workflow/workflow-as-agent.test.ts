@@ -1,41 +1,14 @@
-import { type Event, getFunctionCalls, type Part } from '@eventloom/core';
+import type { Part } from '@eventloom/core';
 import { ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
-import {
-  FunctionTool,
-  InMemoryRunner,
-  LlmAgent,
-  LoopAgent,
-  node,
-  type NodeContext,
-  RequestInput,
-  Workflow,
-} from '../index.ts';
-
-/** A conversation with an agent. */
-async function talk(agent: LlmAgent | LoopAgent) {
-  const runner = new InMemoryRunner({ agent, appName: 'app' });
-  const { id: sessionId } = await runner.sessionService.createSession({ appName: 'app', userId: 'u' });
-  return (message: string | Part): Promise<Event[]> =>
-    runner.run({
-      userId: 'u',
-      sessionId,
-      newMessage: { role: 'user', parts: [typeof message === 'string' ? { text: message } : message] },
-    });
-}
+import { z } from 'zod';
+import { answer, callIdsOf, outputsOf, talk } from '../fixtures/workflow-talk.ts';
+import { FunctionTool, LlmAgent, LoopAgent, node, type NodeContext, RequestInput, Workflow } from '../index.ts';
 
 const model = (...steps: ScriptedStep[]) => new ScriptedModel(steps);
-const outputs = (events: readonly Event[]): unknown[] => events.flatMap(({ output }) => output ?? []);
-const idOf = (events: readonly Event[]): string | undefined =>
-  events
-    .flatMap(getFunctionCalls)
-    .map(({ id }) => id)
-    .at(-1);
 const ask = node(() => new RequestInput({ message: 'Which city?' }), { name: 'ask' });
 const upper = node((_context: NodeContext, text: string) => text.toUpperCase(), { name: 'upper' });
-const answer = (id: string | undefined, result: string): Part => ({
-  functionResponse: { ...(id === undefined ? {} : { id }), name: 'adk_request_input', response: { result } },
-});
+const reply = (id: string | undefined, result: string): Part => answer(id ?? '', { result });
 
 describe('a workflow in a LoopAgent', () => {
   test('runs its nodes, agents and tools in each round', async () => {
@@ -62,8 +35,8 @@ describe('a workflow in a LoopAgent', () => {
       name: 'flow',
       edges: [['START', count, charge, new LlmAgent({ name: 'speaker', model: speaker })]],
     });
-    const send = await talk(new LoopAgent({ name: 'loop', maxIterations: 3, subAgents: [flow] }));
-    expect(outputs(await send('go'))).toEqual([
+    const { send } = await talk(new LoopAgent({ name: 'loop', maxIterations: 3, subAgents: [flow] }));
+    expect(outputsOf(await send('go'))).toEqual([
       { n: 1 },
       { n: 1 },
       'one',
@@ -92,11 +65,11 @@ describe('a workflow in a LoopAgent', () => {
       });
       const toArgs = node((_context: NodeContext, city: string) => ({ city }), { name: 'toArgs' });
       const flow = new Workflow({ name: 'flow', edges: [['START', ask, toArgs, note]] });
-      const send = await talk(new LoopAgent({ name: 'loop', maxIterations: 3, subAgents: [flow] }));
-      let id = idOf(await send('go'));
+      const { send } = await talk(new LoopAgent({ name: 'loop', maxIterations: 3, subAgents: [flow] }));
+      let id = callIdsOf(await send('go')).at(-1);
       const asks: boolean[] = [];
       for (const city of ['Oslo', 'Rome', 'Bern']) {
-        id = idOf(await send(by === 'a text' ? city : answer(id, city)));
+        id = callIdsOf(await send(by === 'a text' ? city : reply(id, city))).at(-1);
         asks.push(id !== undefined);
       }
       expect(noted).toEqual([{ city: 'Oslo' }, { city: 'Rome' }, { city: 'Bern' }]);
@@ -109,9 +82,66 @@ describe('a workflow below an LLM agent', () => {
   test.each(['a text', 'a function response'])('that asked continues with the answer: %s', async (by) => {
     const flow = new Workflow({ name: 'flow', description: 'Asks.', edges: [['START', ask, upper]] });
     const root = model({ calls: [{ name: 'transfer_to_agent', args: { agentName: 'flow' } }] });
-    const send = await talk(new LlmAgent({ name: 'root', model: root, subAgents: [flow] }));
-    const id = idOf(await send('go'));
-    expect(outputs(await send(by === 'a text' ? 'Oslo' : answer(id, 'Oslo')))).toEqual(['OSLO']);
+    const { send } = await talk(new LlmAgent({ name: 'root', model: root, subAgents: [flow] }));
+    const id = callIdsOf(await send('go')).at(-1);
+    expect(outputsOf(await send(by === 'a text' ? 'Oslo' : reply(id, 'Oslo')))).toEqual(['OSLO']);
     root.assertConsumed();
+  });
+});
+
+describe('a workflow that an LLM agent calls as a tool', () => {
+  /** A workflow whose first node counts its runs, and whose second one asks about the input. */
+  function createFlow(charged: string[]) {
+    const charge = node(
+      (_context: NodeContext, { city }: { city: string }) => {
+        charged.push(city);
+        return city;
+      },
+      { name: 'charge' },
+    );
+    const askAbout = node((_context: NodeContext, city: string) => new RequestInput({ message: city }), {
+      name: 'ask',
+    });
+    const inputSchema = z.object({ city: z.string() });
+    return new Workflow({
+      name: 'flow',
+      description: 'Asks.',
+      inputSchema,
+      edges: [['START', charge, askAbout, upper]],
+    });
+  }
+
+  test.each(['a text', 'a function response'])(
+    'continues with the answer behind its nodes that are done: %s',
+    async (by) => {
+      const charged: string[] = [];
+      const steps = model({ calls: [{ name: 'flow', args: { city: 'Oslo' } }] }, 'Done.');
+      const { send } = await talk(new LlmAgent({ name: 'root', model: steps, tools: [createFlow(charged)] }));
+      const id = callIdsOf(await send('go')).at(-1);
+      expect(outputsOf(await send(by === 'a text' ? 'yes' : reply(id, 'yes')))).toEqual(['YES']);
+      expect(charged).toEqual(['Oslo']);
+      steps.assertConsumed();
+    },
+  );
+
+  test.each([
+    ['the order of the questions', [0, 1]],
+    ['the other order', [1, 0]],
+  ])('twice in one reply gives each call its answer: in %s', async (_order, order) => {
+    const charged: string[] = [];
+    const calls = ['Oslo', 'Rome'].map((city) => ({ id: city, name: 'flow', args: { city } }));
+    const steps = model({ calls }, 'Done.');
+    const { send } = await talk(new LlmAgent({ name: 'root', model: steps, tools: [createFlow(charged)] }));
+    const ids = callIdsOf((await send('go')).filter(({ author }) => author === 'ask'));
+    const said = [];
+    for (const at of order) said.push(...outputsOf(await send(reply(ids[at], `yes ${at}`))));
+    expect(said).toEqual(order.map((at) => `YES ${at}`));
+    expect(charged).toEqual(['Oslo', 'Rome']);
+    steps.assertConsumed();
+    const results = steps.requests
+      .at(-1)
+      ?.request.contents.at(-1)
+      ?.parts?.map(({ functionResponse }) => functionResponse);
+    expect(results).toMatchObject([0, 1].map((at) => ({ name: 'flow', response: { result: `YES ${at}` } })));
   });
 });

@@ -95,9 +95,7 @@ export class Workflow extends BaseNode {
 
   /** Runs the workflow as the agent of a run. Its input is the text of the message, or the message. */
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
-    // This event names the workflow as the agent of the run; all other events have the names of nodes.
-    if (context.isResumable && !context.resumedFrom)
-      yield context.createEvent({ actions: { agentState: { begun: true } } });
+    yield* beginNodeRun(context);
     const run = new WorkflowRun(context);
     const { isContinued, firstMessage } = run.history;
     yield* runNodeAsInvocation(this, run, inputOf(isContinued ? firstMessage : context.userContent));
@@ -279,6 +277,12 @@ class GraphTurn {
       );
     return found;
   }
+}
+
+/** Yields the event that names the agent of the context as the one that runs the nodes; all other events have the names of nodes. */
+export function* beginNodeRun(context: InvocationContext): Generator<Event, void, void> {
+  if (context.isResumable && !context.resumedFrom)
+    yield context.createEvent({ actions: { agentState: { begun: true } } });
 }
 
 /** Runs a node as the work of an agent: yields the events of all nodes, and pauses the run while one waits for a person. */
