@@ -49,7 +49,8 @@ const bundles = [
   // Agents that store nothing after their end, and requests of theirs that readers see cancelled: 0.1 kB.
   // Calls with ids that a model repeats, answers that begin runs, agents that other tools call, calls that are
   // left at the end of a run, replies that ask at the same time, and answers to several agents: 1.2 kB.
-  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 105_000 },
+  // Questions of agents whose tool has returned: 0.2 kB.
+  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 105_200 },
   // Without live runs, which a server takes as an option.
   // The aim is 80 kB. Above it, beside the runtime's own: bounds of each user and the run policy, protocols, runs that are started
   // without a connection and report their end by webhooks, runs that are read out of their sessions, webhooks that outlive their process (2 kB),

@@ -241,6 +241,34 @@ test('the question of a graph is cancelled when its run fails, because no later 
   await expectNoLooseEnds();
 });
 
+test.each(['as a node', 'run by a function'])(
+  'an agent that an idempotent tool does not await cannot wait once the tool has returned, %s',
+  async (place) => {
+    const inner = new AgentTool({ agent: planned('asker', [[['wait', 'w1']]], [wait]) });
+    const launch = new FunctionTool({
+      name: 'launch',
+      description: '',
+      idempotent: true,
+      execute: (_, toolContext) => {
+        inner.runAsync({ args: { request: 'x' }, toolContext }).catch(() => undefined);
+        return 'launched';
+      },
+    });
+    const { say, answer, stored, expectNoLooseEnds } = await playing(() => {
+      const graph = new StateGraph({ name: 'g' });
+      const withNode =
+        place === 'as a node'
+          ? graph.addNode('n', launch).addNode('first', () => ({}))
+          : graph.addNode('n', (_: unknown, context) => context.runNode(launch, {})).addNode('first', () => ({}));
+      return withNode.addEdge(START, 'first').addEdge('first', 'n').addEdge('n', END).compile();
+    });
+    await say();
+    expect((await stored()).at(-1)?.object).toBe('runner.end');
+    await expect(answer(['w1', { result: 42 }])).rejects.toThrow('was cancelled');
+    await expectNoLooseEnds();
+  },
+);
+
 test.each(['as a node', 'run by a function'])('an agent that a tool awaits cannot wait, %s', async (place) => {
   const inner = new AgentTool({ agent: planned('asker', [[['wait', 'w1']]], [wait]) });
   const wrap = new FunctionTool({

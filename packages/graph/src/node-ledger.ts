@@ -5,6 +5,7 @@ import {
   type EventActions,
   type JsonObject,
   type JsonValue,
+  type ToolContext,
   type ToolLedgerEntry,
 } from '@eventloom/core';
 import { ledgerActions, type LedgerOutcome, runUnderLedger } from '@eventloom/core/internal';
@@ -49,7 +50,12 @@ export class NodeLedger {
   }
 
   /** Runs a tool under the ledger: see `runUnderLedger`. */
-  async runTool(call: string, tool: BaseTool, run: () => Promise<NodeOutcome>): Promise<NodeOutcome> {
+  async runTool(
+    call: string,
+    tool: BaseTool,
+    toolContext: ToolContext,
+    run: () => Promise<NodeOutcome>,
+  ): Promise<NodeOutcome> {
     let own: NodeOutcome | undefined;
     const runTool = async (): Promise<LedgerOutcome> => {
       own = await run();
@@ -60,7 +66,7 @@ export class NodeLedger {
     const id = { callId: this.#graph.ledgerId(call), name: this.#nodeName };
     const interrupted = this.#withGiven({ output: INTERRUPTED });
     const before = await this.recorded(call);
-    const recorded = await runUnderLedger(this.#graph.context, id, before, tool, { runTool, interrupted });
+    const recorded = await runUnderLedger(this.#graph.context, id, before, tool, { toolContext, runTool, interrupted });
     return own ?? this.outcomeOf(recorded);
   }
 

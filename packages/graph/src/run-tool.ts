@@ -44,19 +44,11 @@ export async function runTool(
   if (refusal) return { isWaiting: false, output: frozen(refusal) };
   // A call that continues with answers has its own ledger entry; the entry of the call before does not matter.
   const call = questions.length === 0 ? run.id : `${run.id}+${questions.length}`;
-  return run.ledger.runTool(call, tool, () => runAttempt(run, tool, args, guard));
-}
-
-/** Runs the tool, which may ask people. */
-async function runAttempt(run: NodeRun, tool: BaseTool, args: JsonObject, guard: AbortGuard): Promise<NodeOutcome> {
-  const { questions } = run;
-  const context = run.beginAttempt();
-  let isEnded = false;
   const check = (): void => {
-    if (isEnded) throw new RunAbortedError(`node "${run.node.name}": this attempt has ended`);
+    if (toolContext.hasReturned) throw new RunAbortedError(`node "${run.node.name}": this attempt has ended`);
   };
   const params = {
-    invocationContext: context,
+    invocationContext: run.beginAttempt(),
     functionCallId: run.id,
     toolConfirmation: questions
       .map(({ call: question, answer: given }) => confirmationOf(question, given))
@@ -69,13 +61,23 @@ async function runAttempt(run: NodeRun, tool: BaseTool, args: JsonObject, guard:
       event: (event: Event) => run.post(event),
     },
   };
-  const toolContext = new AttemptToolContext(params, check);
+  const toolContext: AttemptToolContext = new AttemptToolContext(params, check);
+  return run.ledger.runTool(call, tool, toolContext, () => runAttempt(run, tool, args, toolContext, guard));
+}
+
+/** Runs the tool, which may ask people. */
+async function runAttempt(
+  run: NodeRun,
+  tool: BaseTool,
+  args: JsonObject,
+  toolContext: ToolContext,
+  guard: AbortGuard,
+): Promise<NodeOutcome> {
+  const { invocationContext: context } = toolContext;
   await toolContext.loadGivenCredentials();
   const operation = context.invocation.operations?.start({ kind: 'tool', context: toolContext, name: tool.name, args });
   const work = (): Promise<unknown> => answer(run, tool, args, toolContext, guard);
-  const result = await (operation ? operation.around(work, (returned) => returned) : work()).finally(
-    () => (isEnded = true),
-  );
+  const result = await (operation ? operation.around(work, (returned) => returned) : work());
   const { actions } = toolContext;
   const asked = questionsIn(context, { id: run.id, name: tool.name, args }, actions);
   if (toolContext.isPaused || asked.length > 0) {

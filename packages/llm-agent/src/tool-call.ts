@@ -52,7 +52,7 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
   readonly #running: RunningCalls;
   readonly #answered: AnsweredCall | undefined;
   readonly #tool: BaseTool | undefined;
-  readonly #toolContext: ToolContext;
+  readonly toolContext: ToolContext;
 
   constructor(batch: CallBatch, call: FunctionCall, running: RunningCalls) {
     const { turn, tools } = batch;
@@ -63,7 +63,7 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
     this.#running = running;
     this.#answered = answered;
     this.#tool = getOwn(tools, name);
-    this.#toolContext = new ToolContext({
+    this.toolContext = new ToolContext({
       invocationContext: turn.context,
       functionCallId: id,
       listener: this,
@@ -72,7 +72,7 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
       inputs: answered?.inputs,
       asked: answered?.asked,
     });
-    if (turn.context.invocation.live) this.#toolContext.responseScheduling = this.#tool?.responseScheduling;
+    if (turn.context.invocation.live) this.toolContext.responseScheduling = this.#tool?.responseScheduling;
   }
 
   /**
@@ -91,7 +91,7 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
     if (answered.refusal) return { response: answered.refusal };
     const earlier = await this.#findEarlierRun(answered);
     if (earlier) return earlier;
-    await this.#toolContext.loadGivenCredentials();
+    await this.toolContext.loadGivenCredentials();
     return this.#start(answered.eventId);
   }
 
@@ -125,9 +125,8 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
   }
 
   #toOutcome(given: ToolResponse | undefined): CallOutcome {
-    const toolContext = this.#toolContext;
+    const toolContext = this.toolContext;
     const { usedActions } = toolContext;
-    toolContext.isOver = true;
     const actions = usedActions && !isEmptyActions(usedActions) ? usedActions : undefined;
     if (toolContext.isPaused) return { actions, isPaused: true };
     const { response, parts } = (actions ? responseWithActions(this.#batch.turn, actions, given) : given) ?? {};
@@ -157,7 +156,7 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
   #startOperation(): ObservedOperation | undefined {
     const { invocation } = this.#batch.turn.context;
     const { name = '', args = {} } = this.#call;
-    return invocation.operations?.start({ kind: 'tool', context: this.#toolContext, name, args });
+    return invocation.operations?.start({ kind: 'tool', context: this.toolContext, name, args });
   }
 
   /** Returns the response of the tool and its callbacks; undefined if there is none yet. */
@@ -188,9 +187,9 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
     const { tool } = running;
     const instead = hasBefore ? await context.untilAborted(this.#beforeTool(running)) : undefined;
     const returned = instead ?? (await this.#callTool(running));
-    if (!hasAfter || this.#toolContext.isPaused) return this.#toResponse(tool, returned);
+    if (!hasAfter || this.toolContext.isPaused) return this.#toResponse(tool, returned);
     // A tool that only asks a person has not returned anything yet.
-    if (returned === undefined && asksPerson(this.#toolContext.actions)) return undefined;
+    if (returned === undefined && asksPerson(this.toolContext.actions)) return undefined;
     return context.untilAborted(this.#afterTool(running, returned));
   }
 
@@ -198,7 +197,7 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
   #callTool(running: RunningTool): unknown {
     const { tool, args } = running;
     try {
-      const returned = tool.runAsync({ args, toolContext: this.#toolContext });
+      const returned = tool.runAsync({ args, toolContext: this.toolContext });
       if (isPromiseLike(returned)) return this.#awaitTool(running, returned);
       this.#batch.turn.context.throwIfAborted();
       return returned;
@@ -219,15 +218,15 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
   }
 
   #toResponse(tool: BaseTool, returned: unknown): ToolResponse | undefined {
-    if (this.#toolContext.isPaused) return undefined;
-    if (returned === undefined && (tool.isLongRunning || asksPerson(this.#toolContext.actions))) return undefined;
+    if (this.toolContext.isPaused) return undefined;
+    if (returned === undefined && (tool.isLongRunning || asksPerson(this.toolContext.actions))) return undefined;
     return toToolResponse(tool.name, returned);
   }
 
   /** Returns the value that a callback gives in place of the tool's result; undefined if the tool is to run. */
   async #beforeTool({ tool, args }: RunningTool): Promise<unknown> {
     const { agent, context } = this.#batch.turn;
-    const toolContext = this.#toolContext;
+    const toolContext = this.toolContext;
     const ofPlugins = context.plugins.first('beforeToolCallback', { tool, toolArgs: args, toolContext });
     return firstResult(ofPlugins, agent.beforeToolCallback, { tool, args, context: toolContext });
   }
@@ -235,7 +234,7 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
   /** Shows the callbacks the tool's result, unchanged and not copied, as the ADK does: they may change it in place. */
   async #afterTool({ tool, args }: RunningTool, returned: unknown): Promise<ToolResponse | undefined> {
     const { agent, context } = this.#batch.turn;
-    const toolContext = this.#toolContext;
+    const toolContext = this.toolContext;
     // Typed as in the ADK, although a tool may return any value.
     const response = (isToolResult(returned) ? returned.response : returned) as Record<string, unknown>;
     const ofPlugins = context.plugins.first('afterToolCallback', {
@@ -263,7 +262,7 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
 
   async #onToolError(tool: BaseTool, args: Record<string, unknown>, error: Error): Promise<unknown> {
     const { agent, context } = this.#batch.turn;
-    const toolContext = this.#toolContext;
+    const toolContext = this.toolContext;
     const ofPlugins = context.plugins.first('onToolErrorCallback', { tool, toolArgs: args, toolContext, error });
     const answered = await firstResult(ofPlugins, agent.onToolErrorCallback, {
       tool,

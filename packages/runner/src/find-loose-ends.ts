@@ -8,6 +8,7 @@ import {
   isRunWaiting,
   unansweredCalls,
 } from '@eventloom/core/internal';
+import { isAbandoned } from './left-calls.ts';
 
 /** A fault that `findLooseEnds` reports: a run or a call without its end, or with more than one. */
 export type LooseEnd =
@@ -74,16 +75,10 @@ export async function findLooseEnds(
 }
 
 /** True for a waiting call that no message can answer. */
-function isLeft(calls: Calls, { event, eventIndex, isImported }: SessionCall): boolean {
-  const { branch = '', invocationId } = event;
-  if (isImported || enclosureOf(branch) === '') return false;
-  if (!calls.canContinue(invocationId)) return true;
-  const segments = branch.split('.');
-  const enclosing = segments.map((segment, index) => {
-    const [, id] = segment.split('@');
-    return id && calls.newest(decodeURIComponent(id), segments.slice(0, index).join('.'));
-  });
-  return enclosing.some((call) => call && call.responses.some((response) => response.eventIndex > eventIndex));
+function isLeft(calls: Calls, call: SessionCall): boolean {
+  const { branch, invocationId } = call.event;
+  if (call.isImported || enclosureOf(branch) === '') return false;
+  return !calls.canContinue(invocationId) || isAbandoned(calls, call);
 }
 
 function mostResponses({ call, isLongRunning, requests }: SessionCall): number {

@@ -13,6 +13,8 @@ import {
   type SessionCall,
   Calls,
   enclosureOf,
+  enclosuresOf,
+  isSettled,
   ledgerCallId,
   openAnswers,
   responseParams,
@@ -22,7 +24,7 @@ import { takesLateAnswers } from './pick-agent.ts';
 import type { LoadedSession } from './session-loader.ts';
 import type { SessionLock } from './session-lock.ts';
 
-/** A run, or an agent that a tool or a graph ran in it, whose end leaves calls without a response. */
+/** A run, or an agent that a tool or a graph ran in it, that leaves calls without a response when it ends. A run that begins to wait leaves some too. */
 export interface Ended {
   readonly lock: SessionLock;
   readonly loaded: Pick<LoadedSession, 'session' | 'derived'>;
@@ -31,8 +33,8 @@ export interface Ended {
   readonly root: BaseAgent;
   /** The branch of the agent. Default: the whole run ended. */
   readonly branch?: string | undefined;
-  /** The kind of its end. */
-  readonly how: 'completed' | 'failed' | 'cancelled';
+  /** The kind of its end. `waits`: the run has no end yet, and waits for an answer. */
+  readonly how: 'completed' | 'failed' | 'cancelled' | 'waits';
   /** Returns the parameters of an event by this author. */
   readonly params: (author: string) => EventParams;
 }
@@ -61,7 +63,7 @@ interface LeftCalls {
 
 /**
  * Returns the calls that the end of a run or of an agent leaves without a response. The only place that decides which calls can still be
- * answered:
+ * answered. A run that waits leaves the calls of agents whose tool has returned (`isAbandoned`), as the end of these agents would:
  *
  * | call                                          | agent ended | run ended               | run cancelled |
  * | --------------------------------------------- | ----------- | ----------------------- | ------------- |
@@ -72,8 +74,10 @@ interface LeftCalls {
  */
 export function leftCalls({ loaded, invocationId, root, branch = '', how }: Omit<Ended, 'params'>): LeftCalls {
   const calls = Calls.of(loaded.session, loaded.derived);
-  const isWithin = ({ event }: SessionCall): boolean =>
-    branch === '' || `${event.branch ?? ''}.`.startsWith(`${branch}.`);
+  const isWithin = (call: SessionCall): boolean =>
+    how === 'waits'
+      ? isAbandoned(calls, call)
+      : branch === '' || `${call.event.branch ?? ''}.`.startsWith(`${branch}.`);
   const waiting = calls.waitingIn(invocationId).filter(isWithin);
   const cancelled = new Set(
     how === 'cancelled'
@@ -82,6 +86,21 @@ export function leftCalls({ loaded, invocationId, root, branch = '', how }: Omit
   );
   const running = [...calls.open(invocationId), ...calls.unsettled(invocationId)].filter(isWithin);
   return { all: new Set([...running, ...cancelled]), cancelled };
+}
+
+/**
+ * True for a call of an agent that a tool ran, or of an agent within it, if that tool call has its result: nobody continues the agent.
+ * Graph nodes make no calls, so calls of an agent in a node never count.
+ */
+export function isAbandoned(calls: Calls, { branch, event, eventIndex }: SessionCall): boolean {
+  return enclosuresOf(branch).some(({ around, callId }) => {
+    const enclosing = calls
+      .named(callId)
+      .filter((call) => (call.branch ?? '') === around && call.eventIndex < eventIndex);
+    const ofRun = enclosing.findLast((call) => call.event.invocationId === event.invocationId);
+    const call = ofRun ?? enclosing.at(-1);
+    return call !== undefined && call.responses.length > 0 && call.requests.every(isSettled);
+  });
 }
 
 /** @param refused the error with which the session refused the results of finished calls; the responses then have it instead of the results */

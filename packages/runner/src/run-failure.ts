@@ -4,6 +4,8 @@ import {
   type Event,
   type EventloomError,
   type EventParams,
+  EventTag,
+  hasTag,
   type InvocationContext,
   isFinalResponse,
   ObjectType,
@@ -138,7 +140,7 @@ export function mayLeaveCalls({ locked: { loaded, invocationId }, committer }: R
 }
 
 /**
- * Stores responses to the calls that the run leaves, before its end: see `leftCalls`. Agents that were called as tools store nothing more.
+ * Stores responses to the calls that the run leaves, before it ends or waits: see `leftCalls`. Agents that were called as tools store nothing more.
  * Returns the events that readers of the run get.
  */
 export async function storeMissingResponses(
@@ -153,7 +155,14 @@ export async function storeMissingResponses(
   await storeLeftResponses({ lock, loaded, invocationId, root, how, params }, async (responses) => {
     for (const response of responses) events.push(await committer.append(stampEvent(response, config)));
   });
-  return events.filter(isYielded);
+  if (how !== 'waits') return events.filter(isYielded);
+  // Readers may have been shown the requests, which now take no answer.
+  const cancelled = events.filter((event) => hasTag(event, EventTag.cancelled));
+  for (const event of cancelled) {
+    context.progress.noteCommitted(event);
+    await committer.commit(event);
+  }
+  return cancelled;
 }
 
 /**

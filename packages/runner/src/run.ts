@@ -112,9 +112,11 @@ export async function* run(
           else if (isStreaming) yield control.passChunks(driver, committer, event);
         }
       }
-      // An agent was ended from within, or it was called as a tool and failed or was stopped.
-      if (!outcome && (start.kind === 'live' || (!context.isPaused && mayLeaveCalls(running))))
-        for (const event of await storeMissingResponses(running, 'completed')) yield control.advanceIn(session, event);
+      // An agent was ended from within, or it was called as a tool and failed, was stopped, or works on after its tool has returned.
+      if (!outcome && (start.kind === 'live' || mayLeaveCalls(running))) {
+        const how = context.isPaused ? 'waits' : 'completed';
+        for (const event of await storeMissingResponses(running, how)) yield control.advanceIn(session, event);
+      }
       outcome ??= await storeEnd(runner, running, control);
     } catch (thrown) {
       if (!control.hasBegun) throw thrown;

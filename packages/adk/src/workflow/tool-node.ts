@@ -70,6 +70,7 @@ export class ToolNode extends BaseNode {
       ? (await invocation.ledger.listToolCalls(invocationId)).find((entry) => entry.callId === callId)
       : undefined;
     const ran = await runUnderLedger(invocationContext, { callId, name: tool.name }, before, tool, {
+      toolContext,
       runTool: () => runTool(tool, args, toolContext),
     });
     const { response = {}, parts, actions = createEventActions() } = ran;

@@ -74,8 +74,8 @@ export class ToolContext extends CallbackContext {
    * the call. A tool reads here the payload that it asked a person to confirm.
    */
   readonly requests: readonly ToolRequest[];
-  /** True once the tool has returned. Agents that it runs cannot wait any more. @internal */
-  isOver = false;
+  /** True once the tool has returned or thrown: agents that it runs cannot wait for a person any more. Set by `runUnderLedger`. @internal */
+  hasReturned = false;
   /** Observes the call. @internal */
   operation: ObservedOperation | undefined = undefined;
   readonly #listener: ToolListener | undefined;
@@ -149,7 +149,7 @@ export class ToolContext extends CallbackContext {
 
   /** True if the call runs again after it was interrupted or paused, so that agents that it runs may wait. @internal */
   get canContinue(): boolean {
-    return !this.isOver && (this.#tool === undefined || continuesCalls(this.#tool));
+    return !this.hasReturned && (this.#tool === undefined || continuesCalls(this.#tool));
   }
 
   /** True once `pause` was called: the call has no response yet. @internal */

@@ -60,8 +60,17 @@ function nameInSegment(segment: string): string {
 
 /** Returns the ids of the calls that enclose a branch: of each agent on the way to it that runs as a tool. The outermost is first. */
 export function enclosingCallIds(branch: string | undefined): string[] {
-  const segments = branch?.split('.').filter((segment) => segment.includes('@')) ?? [];
-  return segments.map((segment) => decodeURIComponent(segment.slice(segment.indexOf('@') + 1)));
+  return enclosuresOf(branch).map(({ callId }) => callId);
+}
+
+/** Returns the calls that enclose a branch, as `enclosingCallIds`, each with its own branch: the one around the agent that it runs. */
+export function enclosuresOf(branch: string | undefined): { readonly callId: string; readonly around: string }[] {
+  const segments = branch?.split('.') ?? [];
+  return segments.flatMap((segment, index) => {
+    const at = segment.indexOf('@');
+    if (at < 0) return [];
+    return { callId: decodeURIComponent(segment.slice(at + 1)), around: segments.slice(0, index).join('.') };
+  });
 }
 
 /**

@@ -69,6 +69,7 @@ export {
   enclosedBranch,
   enclosingCallIds,
   enclosureOf,
+  enclosuresOf,
   isVisibleAcrossNodes,
   isVisibleOn,
 } from '../event/branch.ts';

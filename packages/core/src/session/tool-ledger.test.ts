@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { contextOf } from '../context/fixtures/test-invocation.ts';
+import { ToolContext } from '../context/tool-context.ts';
 import { BaseTool } from '../tool/base-tool.ts';
 import { INTERRUPTED_CALL } from '../tool/reserved-calls.ts';
 import { type LedgerOutcome, runUnderLedger, type ToolLedgerEntry } from './tool-ledger.ts';
@@ -39,7 +40,8 @@ async function runCall(
     log.push('ran');
     return isAsync ? Promise.resolve(outcome) : outcome;
   };
-  const ran = runUnderLedger(context, ID, before, tool, { runTool });
+  const toolContext = new ToolContext({ invocationContext: context, functionCallId: 'c' });
+  const ran = runUnderLedger(context, ID, before, tool, { toolContext, runTool });
   expect(ran instanceof Promise).toBe(isAsync && log.length > 0);
   return { outcome: await ran, log };
 }
@@ -75,6 +77,28 @@ test('a call of an idempotent tool that was interrupted runs again', async () =>
 test('a call that waits stays started', async () => {
   const { log } = await runCall(undefined, { outcome: { isPaused: true } });
   expect(log).toEqual([STARTED, 'ran']);
+});
+
+test.each([
+  ['has returned', () => ({})],
+  ['has resolved', () => Promise.resolve({})],
+  ['waits', () => Promise.resolve({ isPaused: true })],
+  ['has thrown', () => Promise.reject(new TypeError('broken'))],
+])('agents of a tool cannot wait any more once the tool %s', async (_title, runTool) => {
+  const context = contextOf();
+  const toolContext = new ToolContext({ invocationContext: context, functionCallId: 'c' });
+  const tool = new NamedTool({ name: 'pay', description: '' });
+  const heard: boolean[] = [];
+  const call = {
+    toolContext,
+    runTool: () => {
+      heard.push(toolContext.canContinue);
+      return runTool();
+    },
+  };
+  await Promise.allSettled([runUnderLedger(context, ID, undefined, tool, call)]);
+  heard.push(toolContext.canContinue);
+  expect(heard).toEqual([true, false]);
 });
 
 test('temporary state is not recorded', async () => {

@@ -5,6 +5,7 @@ import { describeKind, isRecord, type JsonValue } from '../content/json.ts';
 import { InvalidRequestError } from '../errors.ts';
 import { ledgerActions } from '../context/ledger-actions.ts';
 import type { InvocationContext } from '../context/invocation-context.ts';
+import type { ToolContext } from '../context/tool-context.ts';
 import { createEvent } from '../event/create-event.ts';
 import { sealEvent } from '../event/seal-event.ts';
 import type { BaseTool } from '../tool/base-tool.ts';
@@ -59,6 +60,8 @@ export interface LedgerOutcome {
 
 /** A tool call that `runUnderLedger` runs. */
 export interface LedgerTool<Outcome extends LedgerOutcome> {
+  /** The context that the tool runs with. Agents that the tool runs cannot wait for a person once it has returned. */
+  readonly toolContext: ToolContext;
   /** Runs the tool, with its callbacks. */
   runTool(tool: BaseTool): MaybePromise<Outcome>;
   /** The response to a call that was interrupted and may not run again. Default: `INTERRUPTED_CALL`. */
@@ -95,7 +98,20 @@ export function runUnderLedger<Outcome extends LedgerOutcome>(
   const { callId, name } = id;
   const started = invocation.ledger.recordToolCall({ invocationId, callId, name, status: 'started' });
   const ran = started instanceof Promise ? started.then(() => call.runTool(tool)) : call.runTool(tool);
-  return ran instanceof Promise ? ran.then((outcome) => recordEnd(context, id, outcome)) : recordEnd(context, id, ran);
+  if (!(ran instanceof Promise)) {
+    call.toolContext.hasReturned = true;
+    return recordEnd(context, id, ran);
+  }
+  return ran.then(
+    (outcome) => {
+      call.toolContext.hasReturned = true;
+      return recordEnd(context, id, outcome);
+    },
+    (error: unknown) => {
+      call.toolContext.hasReturned = true;
+      throw error;
+    },
+  );
 }
 
 /** True for a tool whose call runs again if it was interrupted or waits. */

@@ -161,6 +161,39 @@ test.each([false, true])(
   },
 );
 
+test('a question that is asked once its tool has returned takes no answer while the run waits, wherever the process is killed', async () => {
+  const pay = new FunctionTool({ name: 'pay', description: '', requireConfirmation: true, execute: () => 'paid' });
+  const inner = new AgentTool({ agent: planned('asker', [[['pay', 'w1']]], [pay]) });
+  const launch = new FunctionTool({
+    name: 'launch',
+    description: '',
+    idempotent: true,
+    execute: (_, toolContext) => {
+      inner.runAsync({ args: { request: 'x' }, toolContext }).catch(() => undefined);
+      return 'launched';
+    },
+  });
+  const calls = [
+    ['launch', 'c1'],
+    ['pay', 'c2'],
+  ] as const;
+  const agent = planned('lead', [calls], [launch, pay]);
+  for (let commit = 1, isLast = false; !isLast; commit++) {
+    const { restart, sessionService, platform, stored } = await scenario({ agent, resumable: true });
+    const { service, commits } = dying(sessionService, commit, true);
+    const dead = restart({ agent, sessionService: service }).start();
+    await Promise.allSettled([runToError(dead)]);
+    isLast = commits() < commit;
+    platform.advance(60_000);
+    if (!isLast) await restart({ agent }).runner.run({ ...IDS, invocationId: dead.invocationId });
+    const waiting = new Calls(await stored()).waiting.map(({ event }) => event.author);
+    const place = `killed after commit ${commit}`;
+    if (isLast) expect(waiting).toEqual(['lead']);
+    expect(waiting, place).not.toContain('asker');
+    expect(await findLooseEnds(sessionService, KEY), place).toEqual([]);
+  }
+});
+
 test.each(['closeRun', 'cancelRun'] as const)(
   'an approved call has its result after %s, although its process was killed before it said that the call waits',
   async (method) => {
