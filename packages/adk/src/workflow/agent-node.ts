@@ -56,6 +56,8 @@ export class AgentNode extends BaseNode {
     if (!isLlmAgent(agent)) {
       const own = invocationContext.withInvocation({ ...invocationContext.invocation, rootAgent: agent });
       yield* own.runAgent(agent, { ...branchOf(context), abort: guard });
+      if (own.isPaused) this.#wait(context);
+      if (own.isResumable) context.interruptIds = [];
       return;
     }
     const turn = new NodeTurn(agent, input, context);
@@ -68,7 +70,8 @@ export class AgentNode extends BaseNode {
         for await (const _event of invocationContext.runSubInvocation({ ...said, branch: place.branch }));
       }
       yield* invocationContext.runAgent(turn, { ...branchOf(context), abort: guard });
-      if (!turn.isPaused) context.interruptIds = [];
+      if (turn.isPaused) this.#wait(context);
+      context.interruptIds = [];
       return;
     }
     const open = new Set<string>();
@@ -103,6 +106,15 @@ export class AgentNode extends BaseNode {
     }
     context.interruptIds.push(...[...open].filter((id) => !(id in context.resumeInputs)));
     throw new NodeInterruptedError(`agent "${agent.name}" waits for an answer`);
+  }
+
+  /** Ends the run of the node, whose agent waits: for the answers to its open questions, also those that were asked in an earlier run. */
+  #wait(context: AdkNodeContext): never {
+    const { asked } = context.place;
+    for (const { id = '' } of asked) if (!(id in context.resumeInputs)) context.interruptIds.push(id);
+    // Events of agents that the agent calls as tools do not name the node.
+    if (context.interruptIds.length === 0) context.interruptIds.push(context.nodePath);
+    throw new NodeInterruptedError(`agent "${this.agent.name}" waits for an answer`);
   }
 
   override close(): Promise<void> | void {

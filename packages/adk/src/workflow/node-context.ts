@@ -75,7 +75,8 @@ export interface NodePlace {
 
 /** Names the node in its event, and the nodes whose output it has. */
 export function withNode({ nodePath, outputFor }: NodePlace, event: Event): Event {
-  const nodeInfo = { ...event.nodeInfo, path: nodePath };
+  // An event of a workflow in an agent of the node has the path of its own node.
+  const nodeInfo = { path: nodePath, ...event.nodeInfo };
   if (event.output === undefined) return { ...event, nodeInfo };
   return { ...event, nodeInfo: { ...nodeInfo, outputFor: [nodePath, ...outputFor] } };
 }

@@ -1,4 +1,5 @@
-import { type Event, getFunctionCalls, getFunctionResponses, type Part } from '@eventloom/core';
+import { type BaseAgent, type Event, getFunctionCalls, getFunctionResponses, type Part } from '@eventloom/core';
+import { Calls } from '@eventloom/core/internal';
 import { findLooseEnds } from '@eventloom/runner';
 import { ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
@@ -11,7 +12,9 @@ import {
   node,
   type NodeContext,
   type NodeLike,
+  ParallelAgent,
   RequestInput,
+  SequentialAgent,
   Workflow,
 } from '../index.ts';
 
@@ -92,3 +95,91 @@ test('an agent of a workflow in an AgentTool cannot wait, and the model that cal
   expect(answers).toMatchObject([{ response: { error: expect.stringContaining('inside an AgentTool') } }]);
   expect(await findLooseEnds(runner.sessionService, { appName: 'app', userId: 'u', sessionId })).toEqual([]);
 });
+
+/** Runs a workflow of an agent and a last node, and answers its questions one after the other. Returns what ran, in order, and the loose ends. */
+async function answerEach(agentOf: (ran: string[]) => BaseAgent) {
+  const ran: string[] = [];
+  const last = node(() => void ran.push('last'), { name: 'last' });
+  const agent = new Workflow({ name: 'w', edges: [['START', agentOf(ran), last]] });
+  const runner = new InMemoryRunner({ agent, appName: 'app' });
+  const { sessionService } = runner;
+  const { id: sessionId } = await sessionService.createSession({ appName: 'app', userId: 'u' });
+  const send = (part: Part) => runner.run({ userId: 'u', sessionId, newMessage: { role: 'user', parts: [part] } });
+  const key = { appName: 'app', userId: 'u', sessionId };
+  await send({ text: 'go' });
+  for (let answers = 0; answers < 4; answers++) {
+    const session = await sessionService.getSession(key);
+    const question = new Calls(session?.events).waiting.find(({ call }) => call.name?.startsWith('adk_request_'));
+    if (!question) break;
+    await send(respond(question.call.name ?? '', question.id, { confirmed: true }));
+  }
+  return { ran, looseEnds: await findLooseEnds(sessionService, key) };
+}
+
+const buying = (name: string, ran: string[], calls: readonly string[]) =>
+  new LlmAgent({
+    name,
+    model: new ScriptedModel([{ calls: calls.map((id) => ({ id, name: 'buy' })) }, 'Done.', 'Done.']),
+    tools: [
+      new FunctionTool({
+        name: 'buy',
+        description: 'Buys.',
+        requireConfirmation: true,
+        execute: (_, context) => ran.push(context?.functionCallId ?? ''),
+      }),
+    ],
+  });
+const asksAndEnds = (name: string, ran: string[]) =>
+  new Workflow({
+    name,
+    edges: [
+      [
+        'START',
+        node(() => new RequestInput({ interruptId: `${name}-q` }), { name: `${name}-ask` }),
+        node(() => void ran.push(name), { name: `${name}-end` }),
+      ],
+    ],
+  });
+
+test.each<[string, (ran: string[]) => BaseAgent, readonly string[]]>([
+  [
+    'agents side by side',
+    (ran) => new ParallelAgent({ name: 'both', subAgents: [buying('a', ran, ['a1']), buying('b', ran, ['b1'])] }),
+    ['a1', 'b1'],
+  ],
+  [
+    'two calls of an agent',
+    (ran) => new SequentialAgent({ name: 'one', subAgents: [buying('a', ran, ['a1', 'a2'])] }),
+    ['a1', 'a2'],
+  ],
+  [
+    'agents that agents call',
+    (ran) =>
+      new ParallelAgent({
+        name: 'both',
+        subAgents: ['a', 'b'].map((name) => {
+          const inner = buying(`${name}-inner`, ran, [`${name}1`]);
+          const model = new ScriptedModel([{ calls: [{ name: inner.name, args: { request: 'x' } }] }, 'Done.']);
+          return new LlmAgent({ name, model, tools: [new AgentTool({ agent: inner })] });
+        }),
+      }),
+    ['a1', 'b1'],
+  ],
+  [
+    'workflows side by side',
+    (ran) => new ParallelAgent({ name: 'both', subAgents: [asksAndEnds('x', ran), asksAndEnds('y', ran)] }),
+    ['x', 'y'],
+  ],
+  [
+    'workflows one after the other',
+    (ran) => new SequentialAgent({ name: 'all', subAgents: [asksAndEnds('x', ran), asksAndEnds('y', ran)] }),
+    ['x', 'y'],
+  ],
+])(
+  'a node with an agent that runs others is done once all questions are answered: of %s',
+  async (_title, agentOf, all) => {
+    const { ran, looseEnds } = await answerEach(agentOf);
+    expect(ran).toEqual([...all, 'last']);
+    expect(looseEnds).toEqual([]);
+  },
+);
