@@ -10,13 +10,14 @@ import {
   type Content,
   type Event,
   LlmCallLimitError,
+  ObjectType,
   REQUEST_CONFIRMATION,
   RunAbortedError,
   type RunLiveParams,
   StreamingMode,
   toError,
 } from '@eventloom/core';
-import { checkOptions, describeKind, isBookkeeping, type OptionRules } from '@eventloom/core/internal';
+import { checkOptions, describeKind, isBookkeeping, jsonOrText, type OptionRules } from '@eventloom/core/internal';
 import { InMemoryCredentialService } from '@eventloom/credentials';
 import { live } from '@eventloom/live';
 import { isLlmAgent } from '@eventloom/llm-agent';
@@ -139,7 +140,7 @@ export class AdkRunner extends Runner {
    */
   readonly isResumable: boolean;
   /**
-   * True if a text may answer a question of a node that an agent calls as a tool.
+   * True if a text may answer a question of a node.
    * @internal
    */
   readonly takesTextAnswers: boolean;
@@ -194,8 +195,7 @@ export class AdkRunner extends Runner {
 
   /**
    * Runs the agent as `runAsync` of `@eventloom/runner` does, with the ADK's ends: an aborted run and an error of a model's service end the stream
-   * without throwing, and the error of an agent is thrown as it is. A message of texts answers the only open question of the last run, if a node asked it that an agent called as
-   * a tool; with `plainTextToolConfirmation` a yes or a no answers a confirmation.
+   * without throwing, and the error of an agent is thrown as it is. A message of texts answers the only open question that a node asked in the last run; with `plainTextToolConfirmation` a yes or a no answers a confirmation.
    */
   override runAsync(params: AdkRunAsyncParams): AdkRunStream {
     const confirms = params?.runConfig?.plainTextToolConfirmation === true;
@@ -309,20 +309,23 @@ function toConfirmation(events: readonly Event[], text: string): Content | undef
 }
 
 /**
- * Returns the text as the response to the only open question of the last run; undefined if nodes have asked none, or several, and for a question of a
- * workflow that is the root: it takes the text of a message itself.
+ * Returns the text as the response to the only open question of the last run, or, if the root is a workflow, of its last run; undefined if nodes have
+ * asked none, or several, and for a run that has ended.
  */
 function toAnswer(root: BaseAgent, recent: readonly Event[], text: string): Content | undefined {
-  const last = recent.at(-1)?.invocationId;
-  const events = recent.filter(
-    ({ author, invocationId, nodeInfo }) => invocationId === last && (author === 'user' || nodeInfo !== undefined),
-  );
+  const isLast = ({ nodeInfo }: Event): boolean => !isWorkflow(root) || nodeInfo?.path?.split('.')[0] === root.name;
+  const last = recent.findLast(isLast)?.invocationId;
+  const ofRun = recent.filter(({ invocationId }) => invocationId === last);
+  if (ofRun.some(({ object }) => object === ObjectType.runnerEnd)) return undefined;
+  const events = ofRun.filter(({ author, nodeInfo }) => author === 'user' || nodeInfo !== undefined);
   const [question, ...others] = getPendingUserInputRequests(events);
-  if (question?.kind !== 'input' || others.length > 0) return undefined;
-  const { interruptId: id, functionCallName: name } = question;
-  const asked = events.find((event) => event.longRunningToolIds?.includes(id));
-  if (isWorkflow(root) && asked?.nodeInfo?.path?.startsWith(`${root.name}.`)) return undefined;
-  return { role: 'user', parts: [{ functionResponse: { id, name, response: { result: text } } }] };
+  // Nodes that ask with one id get one answer.
+  if (question?.kind !== 'input' || others.some(({ interruptId }) => interruptId !== question.interruptId))
+    return undefined;
+  const { interruptId: id, functionCallName: name, responseSchema } = question;
+  // Without a schema an answer is read as JSON, but a text stays a text.
+  const result = responseSchema === undefined && jsonOrText(text) !== text ? JSON.stringify(text) : text;
+  return { role: 'user', parts: [{ functionResponse: { id, name, response: { result } } }] };
 }
 
 /** True for an error that ends a stream with its event, and is not thrown. */

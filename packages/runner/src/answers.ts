@@ -193,7 +193,8 @@ export class PersonAnswers {
     const expired = isLate ? { expired: true } : {};
     const input = inputRequestOf(call);
     // An answer that came too late is not checked.
-    if (input) return isLate ? expired : readInput(input, response, id);
+    const isOfNode = event.nodeInfo?.path !== undefined;
+    if (input) return isLate ? expired : readInput(input, response, id, isOfNode);
     const given = unwrapAnswer(response, id);
     if (call.name === REQUEST_CONFIRMATION) return { ...readConfirmation(given, id), ...expired };
     return { provided: this.#takeCredential(given, id, call.args, isLate), ...expired };
@@ -260,8 +261,15 @@ export function readConfirmation({ confirmed, payload }: JsonRecord, id: string)
 /**
  * Reads the answer to a request for input. Clients send `{result}`, or the answer itself as an object: the schema distinguishes them. A
  * text that does not match the schema is parsed as JSON, because people type it.
+ *
+ * @param takesTexts true for a node of a workflow, which gets other texts as they are, as in the ADK
  */
-async function readInput({ responseSchema }: InputRequest, response: JsonRecord, id: string): Promise<JsonRecord> {
+async function readInput(
+  { responseSchema }: InputRequest,
+  response: JsonRecord,
+  id: string,
+  takesTexts: boolean,
+): Promise<JsonRecord> {
   const keys = Object.keys(response);
   const value = keys.length === 1 && keys[0] === 'result' ? response['result'] : response;
   if (!responseSchema) return { result: value };
@@ -269,8 +277,9 @@ async function readInput({ responseSchema }: InputRequest, response: JsonRecord,
   const issues = await issuesOf(schema, value);
   if (issues.length === 0) return { result: value };
   // The answer itself may be an object whose only field is `result`.
-  for (const other of [response, typeof value === 'string' ? tryParseJson(value) : undefined])
+  for (const other of [typeof value === 'string' ? tryParseJson(value) : undefined, response])
     if (other !== undefined && (await issuesOf(schema, other)).length === 0) return { result: other };
+  if (takesTexts && typeof value === 'string') return { result: value };
   return failAnswer(id, `has an answer that does not match the requested schema: ${issues.join('; ')}`);
 }
 

@@ -1,6 +1,18 @@
 import { type Event, getFunctionCalls, type Part } from '@eventloom/core';
 import { describe, expect, test } from 'vitest';
-import { createEvent, InMemoryRunner, JoinNode, node, type NodeContext, RequestInput, Workflow } from '../index.ts';
+import { ScriptedModel } from '@eventloom/testing';
+import { findLooseEnds } from '@eventloom/runner';
+import {
+  createEvent,
+  InMemoryRunner,
+  JoinNode,
+  LlmAgent,
+  LongRunningFunctionTool,
+  node,
+  type NodeContext,
+  RequestInput,
+  Workflow,
+} from '../index.ts';
 
 const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
 
@@ -116,4 +128,75 @@ test('a question with an empty id is refused, because no response could answer i
   expect(() => new RequestInput({ interruptId: '' })).toThrow(
     "RequestInput: interruptId: expected a text that is not empty, got a string; write interruptId: 'city'",
   );
+});
+
+describe('a message to a workflow that waits', () => {
+  const city = node(() => new RequestInput({ interruptId: 'city' }), { name: 'city' });
+  const day = node(() => new RequestInput({ interruptId: 'day' }), { name: 'day' });
+  const said = (parts: Part[]) => ({ userId: 'u', sessionId: 's', newMessage: { role: 'user', parts } });
+
+  /** Sends messages one after the other, and returns their events and the loose ends of the session. */
+  async function play(agent: Workflow, messages: readonly (string | Part)[]) {
+    const runner = new InMemoryRunner({ agent, appName: 'app' });
+    await runner.sessionService.createSession(KEY);
+    const runs: Event[][] = [];
+    for (const message of messages)
+      runs.push(await runner.run(said([typeof message === 'string' ? { text: message } : message])));
+    const looseEnds = () => findLooseEnds(runner.sessionService, KEY);
+    return { runner, runs, looseEnds };
+  }
+
+  test('continues its run if it is the answer, which cannot be given again', async () => {
+    const { runner, runs, looseEnds } = await play(new Workflow({ name: 'w', edges: [['START', city, end]] }), [
+      'go',
+      'Oslo',
+    ]);
+    expect(runs.map(outputs)).toEqual([[], ['end "Oslo"']]);
+    expect(new Set(runs.flat().map(({ invocationId }) => invocationId)).size).toBe(1);
+    await expect(runner.run(said([answer('city', 'Rome')]))).rejects.toMatchObject({ code: 'INVALID_MESSAGE' });
+    expect(await looseEnds()).toEqual([]);
+  });
+
+  test('stays the text that it is, also if it is JSON', async () => {
+    const { runs } = await play(new Workflow({ name: 'w', edges: [['START', city, end]] }), ['go', '{"a":1}']);
+    expect(outputs(runs[1] ?? [])).toEqual([`end ${JSON.stringify('{"a":1}')}`]);
+  });
+
+  test('is shown its questions again if there are several, which only the run that asked takes answers to', async () => {
+    const ends: unknown[] = [];
+    const book = node((_context: NodeContext, input: unknown) => void ends.push(input), { name: 'book' });
+    const edges = [['START', [city, day], new JoinNode({ name: 'join' }), book]] as const;
+    const { runs, looseEnds } = await play(new Workflow({ name: 'w', edges }), [
+      'go',
+      'Oslo',
+      answer('city', 'Rome'),
+      answer('day', 'Monday'),
+    ]);
+    expect(runs.slice(0, 3).map(questions)).toEqual([['city', 'day'], ['city', 'day'], ['day']]);
+    expect(ends).toEqual([{ city: 'Rome', day: 'Monday' }]);
+    expect(await looseEnds()).toEqual([]);
+  });
+
+  test('starts the workflow again after its question was cancelled', async () => {
+    const { runner, runs } = await play(new Workflow({ name: 'w', edges: [['START', city, end]] }), ['go']);
+    await runner.cancelRun({ userId: 'u', sessionId: 's', invocationId: runs[0]?.[0]?.invocationId ?? '' });
+    const events = await runner.run(said([{ text: 'Oslo' }]));
+    expect([outputs(events), questions(events)]).toEqual([[], ['city']]);
+  });
+
+  test('starts the workflow again if only the result of a long-running call is missing, which its run takes later', async () => {
+    const work = new LongRunningFunctionTool({ name: 'work', description: '', execute: () => ({ status: 'pending' }) });
+    const call = (id: string) => ({ calls: [{ id, name: 'work' }] });
+    const model = new ScriptedModel([call('c1'), 'Wait.', call('c2'), 'Wait.', 'Done.']);
+    const agent = new LlmAgent({ name: 'agent', model, tools: [work] });
+    const { runner, runs, looseEnds } = await play(new Workflow({ name: 'w', edges: [['START', agent, end]] }), [
+      'first',
+      'second',
+    ]);
+    expect(runs.map(outputs)).toEqual([[], []]);
+    expect(model.requests[2]?.request.contents).toEqual([{ role: 'user', parts: [{ text: 'second' }] }]);
+    expect(await looseEnds()).toEqual([]);
+    const result: Part = { functionResponse: { id: 'c1', name: 'work', response: { status: 'done' } } };
+    expect(outputs(await runner.run(said([result])))).toEqual(['Done.', 'end "Done."']);
+  });
 });

@@ -2,6 +2,7 @@ import {
   type Content,
   type Event,
   type FunctionCall,
+  getFunctionResponses,
   type InvocationContext,
   ObjectType,
   REQUEST_INPUT,
@@ -11,10 +12,13 @@ import {
   Calls,
   enclosingCallIds,
   enclosureOf,
+  isCancelled,
+  isPersonRequest,
   isRecord,
   jsonOrText,
   newestEntries,
   NODE_END,
+  type SessionCall,
 } from '@eventloom/core/internal';
 import type { RouteValue } from './node-context.ts';
 
@@ -241,8 +245,9 @@ function nodeEndOf({ actions }: Event): NodeEnd | undefined {
 }
 
 /**
- * The events of the invocation, and of those right before it that ended with an open question, in order. If the workflow is repeated in the invocation, only
- * the events of this execution and the user's.
+ * The events of the invocation, in order. Those right before it that ended with an open question come first, if its message has answers: a
+ * session of the ADK has the question and its answer in different invocations. If the workflow is repeated in the invocation, only the events of
+ * this execution and the user's.
  */
 function eventsOfRun(context: InvocationContext): { readonly events: Event[]; readonly isRepeated: boolean } {
   const { agent, branch, executionId, invocation, invocationId, resumedFrom } = context;
@@ -277,12 +282,32 @@ function eventsOfRun(context: InvocationContext): { readonly events: Event[]; re
   // The oldest group asked nothing, so it does not belong to the run.
   if (last && !hasOpenQuestion(last, calls)) before.pop();
   const own = [...recorded, ...newest.toReversed()];
+  const answersQuestions = own.some((event) => event.author === 'user' && getFunctionResponses(event).length > 0);
   const begin = resumedFrom ? own.findIndex((event) => event.executionId === executionId) : own.length;
-  const isRepeated = own
-    .slice(0, Math.max(begin, 0))
-    .some(({ nodeInfo }) => nodeInfo?.path?.split('.', 1)[0] === agent.name);
+  const isRepeated = own.slice(0, Math.max(begin, 0)).some(({ nodeInfo }) => rootOf(nodeInfo?.path) === agent.name);
   if (isRepeated) return { events: own.filter(({ author }, at) => at >= begin || author === 'user'), isRepeated };
-  return { events: [...before.flat().toReversed(), ...own], isRepeated };
+  return { events: answersQuestions ? [...before.flat().toReversed(), ...own] : own, isRepeated };
+}
+
+/**
+ * Returns the events with requests to people that an earlier run of a workflow waits for, oldest first; none if the message of this run has
+ * answers.
+ */
+export function openRequests(context: InvocationContext): Event[] {
+  const { agent, invocation, invocationId, resumedFrom, userContent } = context;
+  if (resumedFrom || userContent?.parts?.some((part) => part.functionResponse)) return [];
+  const calls = Calls.of(invocation.session, invocation.derived);
+  const isOpen = ({ call, event }: SessionCall): boolean =>
+    isPersonRequest(call) &&
+    rootOf(event.nodeInfo?.path) === agent.name &&
+    event.invocationId !== invocationId &&
+    calls.canContinue(event.invocationId);
+  return [...new Set(calls.waiting.filter(isOpen).map(({ event }) => event))];
+}
+
+/** Returns the name of the workflow in the path of a node. */
+function rootOf(path: string | undefined): string | undefined {
+  return path?.split('.', 1)[0];
 }
 
 function isOfNode({ nodeInfo }: Event): boolean {
@@ -309,7 +334,7 @@ function hasOpenQuestion(events: readonly Event[], calls: Calls): boolean {
     if (done.has(path)) return false;
     return calls
       .madeIn(event)
-      .some(({ id, eventIndex, isLongRunning }) => isLongRunning && eventIndex > (answeredAt.get(id) ?? -1));
+      .some((call) => call.isLongRunning && !isCancelled(call) && call.eventIndex > (answeredAt.get(call.id) ?? -1));
   });
 }
 

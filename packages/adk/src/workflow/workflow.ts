@@ -7,6 +7,7 @@ import { buildNode, isNodeLike } from './build-node.ts';
 import { createGraph, type EdgeItem, type Graph } from './graph.ts';
 import { type AdkNodeContext, type NodeResult, type RunnableNode } from './node-context.ts';
 import { NodeInterruptedError } from '../errors.ts';
+import { openRequests } from './node-history.ts';
 import { WorkflowRun } from './workflow-run.ts';
 
 /** The function of a workflow without edges. It runs nodes with `context.runNode` and returns the output. */
@@ -96,6 +97,13 @@ export class Workflow extends BaseNode {
   /** Runs the workflow as the agent of a run. Its input is the text of the message, or the message. */
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
     yield* beginNodeRun(context);
+    const open = openRequests(context);
+    if (open.length > 0) {
+      // The run that asked continues with the answers, so its requests are not stored once more.
+      for (const event of open) context.progress.noteCommitted(event);
+      yield* open;
+      return;
+    }
     const run = new WorkflowRun(context);
     const { isContinued, firstMessage } = run.history;
     yield* runNodeAsInvocation(this, run, inputOf(isContinued ? firstMessage : context.userContent));

@@ -379,7 +379,14 @@ function awaitedCalls(calls: Calls, invocationId: string): readonly SessionCall[
   return [
     ...calls.waitingIn(invocationId),
     ...calls.unsettled(invocationId).filter(({ isLongRunning }) => isLongRunning),
+    ...calls.all.filter((call) => call.event.invocationId === invocationId && isAwaitedByNode(call)),
   ];
+}
+
+/** True for a long-running call of an agent in a node of a workflow that has only the status of its tool: the node waits for the result. */
+function isAwaitedByNode({ event, isLongRunning, responses }: SessionCall): boolean {
+  if (!isLongRunning || event.nodeInfo?.path === undefined || responses.length === 0) return false;
+  return responses.every(({ event: given }) => given.author !== 'user' && !hasTag(given, EventTag.cancelled));
 }
 
 /**
