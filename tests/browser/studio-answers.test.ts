@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { KEY, keepPicture, send, useStudio, violations } from './studio-page.ts';
-import { ask, basket, login, look, mail, order, pay } from './studio-tools.ts';
+import { ask, basket, login, look, mail, order, pay, ship } from './studio-tools.ts';
 
 const { open, visit } = useStudio();
 
@@ -51,7 +51,7 @@ describe('an answer', () => {
     await submit.click();
     // The texts are those of the browser.
     await expect.poll(faults).toHaveLength(5);
-    await expect.poll(() => page.evaluate('document.activeElement.name')).toBe('.name');
+    await expect.poll(() => page.evaluate('document.activeElement.name')).toBe('./name');
     expect(await violations(page)).toEqual([]);
     await keepPicture(page, 'form-checked');
     await form.getByLabel('name').fill('Ann');
@@ -80,7 +80,7 @@ describe('an answer', () => {
     const focused = () => page.evaluate<string>('document.activeElement.name || document.activeElement.ariaLabel');
     await line(1).getByLabel('product').fill('apple');
     await add.press('Enter');
-    expect(await focused()).toBe('.lines.1.product');
+    expect(await focused()).toBe('./lines/1/product');
     await page.keyboard.type('cherry');
     await line(2).getByLabel('count').fill('7');
     await add.press('Enter');
@@ -113,6 +113,50 @@ describe('an answer', () => {
     });
     // The browser reports the refused answer.
     expect(errors.filter((error) => !error.includes('400'))).toEqual([]);
+  });
+
+  test('has groups that are added, one of several shapes, texts with several lines, and the time of a default', async () => {
+    const { page, errors } = await open([{ calls: [{ name: 'ship' }] }, 'Shipped.'], { tools: [ship] });
+    await send(page, 'Ship');
+    const form = page.getByRole('region', { name: 'The agent asks' });
+    const group = (name: string) => form.getByRole('group', { name });
+    const focused = () => page.evaluate<string>('document.activeElement.name');
+    expect(await form.getByLabel('at').inputValue()).not.toBe('');
+    await group('shipping').getByRole('button', { name: 'Add shipping' }).press('Enter');
+    expect(await focused()).toBe('./shipping/street');
+    expect(await group('shipping').getByLabel('country').inputValue()).toBe('IT');
+    await group('billing').getByRole('button', { name: 'Add billing' }).press('Enter');
+    await group('billing').getByRole('button', { name: 'Remove billing' }).press('Enter');
+    expect(await focused()).toBe('./billing#');
+    await form.getByRole('button', { name: 'Send' }).click();
+    await expect.poll(() => form.getByRole('alert').count()).toBe(4);
+    expect(await focused()).toBe('./shipping/street');
+    await page.keyboard.type('Via Roma 1');
+    await form.getByLabel('Kind of payment').selectOption('cash');
+    await group('payment').getByLabel('isExact').selectOption('false');
+    await form.getByLabel('accepted').selectOption('true');
+    const text = group('note').getByLabel('text');
+    await text.fill('first');
+    await text.press('Shift+Enter');
+    await page.keyboard.type('second');
+    await form.getByRole('button', { name: 'Add to replies' }).press('Enter');
+    await page.keyboard.type('reply');
+    expect(await violations(page)).toEqual([]);
+    await keepPicture(page, 'form-of-groups');
+    await page.keyboard.press('Enter');
+    await page.getByRole('log').getByText('Shipped.').waitFor();
+    await page.getByRole('log').getByText('ship', { exact: true }).click();
+    const response = page.locator('.call .json').last();
+    expect(JSON.parse(await response.locator('pre').innerText())).toEqual({
+      given: {
+        shipping: { street: 'Via Roma 1', country: 'IT' },
+        payment: { kind: 'cash', isExact: false },
+        accepted: true,
+        at: '2026-01-02T03:04:05.000Z',
+        note: { text: 'first\nsecond', replies: [{ text: 'reply' }] },
+      },
+    });
+    expect(errors).toEqual([]);
   });
 
   test('that is refused because another page was faster makes room for what that page has done', async () => {

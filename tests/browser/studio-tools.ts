@@ -113,3 +113,33 @@ export const basket = new FunctionTool({
       : { given };
   },
 });
+
+/** A tool that asks the person for a shipment: groups that may be absent, one of two shapes, notes that contain notes, and a default time. */
+export const ship = new FunctionTool({
+  name: 'ship',
+  description: 'Ships.',
+  execute: (_args, context) => {
+    const address = z.object({ street: z.string(), country: z.string().default('IT') });
+    const note = z.object({
+      text: z.string(),
+      get replies() {
+        return z.array(note).optional();
+      },
+    });
+    const responseSchema = z.object({
+      shipping: address.optional(),
+      billing: address.optional(),
+      payment: z.discriminatedUnion('kind', [
+        z.object({ kind: z.literal('card'), number: z.string() }),
+        z.object({ kind: z.literal('cash'), isExact: z.boolean() }),
+      ]),
+      accepted: z.literal(true),
+      at: z.iso.datetime().default('2026-01-02T03:04:05Z'),
+      note,
+    });
+    const given = context.getInput('shipment');
+    return given === undefined
+      ? context.requestInput({ key: 'shipment', message: 'Where to?', responseSchema })
+      : { given };
+  },
+});

@@ -3,8 +3,8 @@ import type { AuthCredential } from '@eventloom/core';
 import type { PersonAnswer, PersonRequest } from '@eventloom/client';
 import { Button } from 'react-aria-components';
 import { JsonView } from './json-view.tsx';
-import { isRecord, type JsonFields } from './schema-fields.ts';
 import { SchemaForm } from './schema-form.tsx';
+import { isRecord, type JsonFields } from './schema-reader.ts';
 
 interface RequestFormProps {
   readonly request: PersonRequest;

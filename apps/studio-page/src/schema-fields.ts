@@ -1,4 +1,4 @@
-export type JsonFields = Readonly<Record<string, unknown>>;
+import { isRecord, type JsonFields, SchemaReader } from './schema-reader.ts';
 
 /** Attributes of an input element that a browser checks. */
 export interface InputAttributes {
@@ -11,35 +11,82 @@ export interface InputAttributes {
   readonly pattern?: string;
 }
 
-/** A field of a form, or a group of fields, made from a JSON Schema. */
-export interface FormField {
-  /** The names from the answer to the value, such as `address.zip`. Empty for the answer itself. */
+interface FieldBase {
+  /** The names from the answer to the value as a pointer, such as `/address/zip`. Empty for the answer itself. */
   readonly key: string;
   readonly name: string;
   readonly label: string;
   readonly description: string | undefined;
   readonly isRequired: boolean;
   readonly isNullable: boolean;
-  /**
-   * `lines`: a list with one text or number on each line. `items`: a list with fields for each item. `json`: JSON text, for schemas that
-   * have no fields.
-   */
-  readonly kind: 'group' | 'choice' | 'input' | 'lines' | 'items' | 'json';
-  /** Type of the value, or of the values of a list. */
-  readonly type: string;
-  readonly choices: readonly unknown[];
+}
+
+/** A group of fields: an object that is part of the answer. */
+interface GroupField extends FieldBase {
+  readonly kind: 'group';
   readonly fields: readonly FormField[];
+}
+
+/**
+ * A value that has one of several shapes, or a group that may be absent, which has one. The text of `variantKey` is the index of the chosen
+ * variant, and empty without one.
+ */
+export interface VariantField extends FieldBase {
+  readonly kind: 'variants';
+  readonly variants: readonly Variant[];
+  readonly initial: string;
+}
+
+interface Variant {
+  readonly label: string;
+  /** Properties that distinguish this variant from the others. They are part of the answer and have no fields. */
+  readonly constants: JsonFields;
+  /** Creates the field of the value. Called for chosen variants alone, because a schema may contain itself. */
+  readonly createField: () => FormField;
+}
+
+/** A value out of a list. */
+interface ChoiceField extends FieldBase {
+  readonly kind: 'choice';
+  readonly choices: readonly unknown[];
+  readonly initial: string;
+}
+
+interface InputField extends FieldBase {
+  readonly kind: 'input';
+  readonly type: 'text' | 'number';
   readonly attributes: InputAttributes;
-  /** Minimum number of values of a list. An empty list is an answer if it is 0. */
+  readonly initial: string;
+}
+
+/** A list with one text or number on each line. */
+interface LinesField extends FieldBase {
+  readonly kind: 'lines';
+  readonly type: 'text' | 'number';
+  /** An empty list is an answer if it is 0. */
+  readonly minItems: number;
+  readonly initial: string;
+}
+
+/** A list with fields for each item. The text of its key is the number of items. */
+export interface ItemsField extends FieldBase {
+  readonly kind: 'items';
   readonly minItems: number;
   readonly maxItems: number;
-  /** Text of the default value. For `items` the number of items. */
   readonly initial: string;
-  /** For `items`: returns the field of an item. */
-  readonly itemAt?: (index: number) => FormField;
-  /** For `json`: a value of the schema's shape as JSON. */
-  readonly example?: string;
+  readonly itemAt: (index: number) => FormField;
 }
+
+/** A value as JSON text, for schemas that have no fields. */
+interface JsonField extends FieldBase {
+  readonly kind: 'json';
+  readonly initial: string;
+  /** JSON of the value's type. */
+  readonly example: string;
+}
+
+/** A field of a form, or a group of fields, made from a JSON Schema. */
+export type FormField = GroupField | VariantField | ChoiceField | InputField | LinesField | ItemsField | JsonField;
 
 /** Formats of strings for which browsers have input elements. */
 const INPUT_TYPES: Readonly<Record<string, NonNullable<InputAttributes['type']>>> = {
@@ -53,7 +100,7 @@ const INPUT_TYPES: Readonly<Record<string, NonNullable<InputAttributes['type']>>
 
 /** Creates the field for an answer. Without a schema the answer is a text. */
 export function fieldOf(schema: JsonFields = { type: 'string' }): FormField {
-  return makeField(schema, { key: '', name: 'answer', isRequired: true });
+  return new FieldMaker(new SchemaReader(schema)).make(schema, { key: '', name: 'answer', isRequired: true });
 }
 
 interface FieldPlace {
@@ -62,135 +109,157 @@ interface FieldPlace {
   readonly isRequired: boolean;
   /** The value in the default of the group or the list around the field. */
   readonly fallback?: unknown;
+  /** Number of groups around the field that are created together with it. Default 0. */
+  readonly level?: number;
 }
 
-function makeField(given: unknown, { key, name, isRequired, fallback: outer }: FieldPlace): FormField {
-  const { schema, isNullable } = withoutNull(isRecord(given) ? given : {});
-  const { title, description, properties, items, minItems, maxItems, enum: choices } = schema;
-  const type = typeof schema['type'] === 'string' ? schema['type'] : '';
-  const base = {
-    key,
-    name,
-    label: typeof title === 'string' ? title : name,
-    description: typeof description === 'string' ? description : undefined,
-    isRequired,
-    isNullable,
-    type,
-    choices: [],
-    fields: [],
-    attributes: {},
-    minItems: Number(minItems ?? 0),
-    maxItems: Number(maxItems ?? Infinity),
-    initial: '',
-  };
-  const fallback = outer ?? schema['default'];
-  if (type === 'object' && isRecord(properties)) {
-    const required = new Set(Array.isArray(schema['required']) ? schema['required'] : []);
-    const fields = Object.entries(properties).map(([each, property]) =>
-      makeField(property, {
-        key: keyIn(key, each),
-        name: each,
-        // A group that may be absent needs none of its fields.
-        isRequired: isRequired && required.has(each),
-        fallback: isRecord(fallback) ? fallback[each] : undefined,
+/** A form begins with this many levels of groups and items. The person adds those below them, because a schema may contain itself. */
+const MAX_LEVELS = 6;
+
+/** Creates the fields of a schema. */
+class FieldMaker {
+  readonly #reader: SchemaReader;
+
+  constructor(reader: SchemaReader) {
+    this.#reader = reader;
+  }
+
+  make(given: unknown, place: FieldPlace): FormField {
+    const { schema, isNullable } = this.#reader.read(given);
+    const { title, description, properties, items, anyOf } = schema;
+    const type = typeof schema['type'] === 'string' ? schema['type'] : '';
+    const { key, name, isRequired, level = 0 } = place;
+    const base = {
+      key,
+      name,
+      label: typeof title === 'string' ? title : name,
+      description: typeof description === 'string' ? description : undefined,
+      isRequired,
+      isNullable,
+    };
+    const fallback = place.fallback ?? schema['default'];
+    const choices = this.#reader.choicesOf(schema);
+    if ((type === 'object' || type === '') && isRecord(properties))
+      return isRequired && !isNullable && level < MAX_LEVELS
+        ? { ...base, kind: 'group', fields: this.#fieldsOf(schema, properties, { ...place, fallback }) }
+        : this.#variantsOf(base, [{ ...schema, title: base.label }], fallback);
+    if (choices.length > 0) return { ...base, kind: 'choice', choices, initial: textOf(fallback) };
+    if (type === 'array' && isRecord(items)) return this.#listOf(base, schema, items, fallback);
+    if (type === 'string' || isNumeric(type)) return inputOf(base, schema, fallback);
+    if (Array.isArray(anyOf)) return this.#variantsOf(base, anyOf.filter(isRecord), fallback);
+    return {
+      ...base,
+      kind: 'json',
+      initial: fallback === undefined ? '' : JSON.stringify(fallback, undefined, 2),
+      example: type === 'array' ? '[]' : '{}',
+    };
+  }
+
+  #fieldsOf({ required }: JsonFields, properties: JsonFields, { key, fallback, level = 0 }: FieldPlace): FormField[] {
+    const names = new Set(Array.isArray(required) ? required : []);
+    return Object.entries(properties).map(([name, property]) =>
+      this.make(property, {
+        key: keyIn(key, name),
+        name,
+        isRequired: names.has(name),
+        fallback: isRecord(fallback) && Object.hasOwn(fallback, name) ? fallback[name] : undefined,
+        level: level + 1,
       }),
     );
-    return { ...base, kind: 'group', fields };
   }
-  if (type === 'boolean' || Array.isArray(choices))
-    return {
-      ...base,
-      kind: 'choice',
-      choices: Array.isArray(choices) ? choices : [true, false],
-      initial: textOf(fallback),
-    };
-  if (type === 'array' && isRecord(items) && isSimple(items['type']) && !Array.isArray(items['enum']))
-    return {
-      ...base,
-      kind: 'lines',
-      type: String(items['type']),
-      initial: Array.isArray(fallback) ? fallback.join('\n') : '',
-    };
-  if (type === 'array' && isRecord(items)) {
+
+  #listOf(base: FieldBase, schema: JsonFields, items: JsonFields, fallback: unknown): FormField {
+    const { schema: item, isNullable } = this.#reader.read(items);
+    const { type } = item;
+    const [minItems, maxItems] = [Number(schema['minItems'] ?? 0), Number(schema['maxItems'] ?? Infinity)];
     const values: readonly unknown[] = Array.isArray(fallback) ? fallback : [];
+    const isClosed = this.#reader.choicesOf(item).length > 0;
+    if (!isClosed && !isNullable && (type === 'string' || isNumeric(type)))
+      return { ...base, kind: 'lines', type: typeOf(type), minItems, initial: values.map(String).join('\n') };
     const itemAt = (index: number): FormField => {
-      const itemName = `${base.label} ${index + 1}`;
-      const item = makeField(items, {
-        key: keyIn(key, String(index)),
-        name: itemName,
-        // An item that was added is part of the answer.
-        isRequired: true,
-        fallback: values[index],
-      });
-      return { ...item, label: itemName };
+      const label = `${base.label} ${index + 1}`;
+      const place = { key: keyIn(base.key, String(index)), name: label, fallback: values[index] };
+      // An item that was added is part of the answer.
+      return { ...this.make(items, { ...place, isRequired: true }), label };
     };
-    const count = Math.max(values.length, isRequired ? Math.min(base.minItems, MAX_OFFERED) : 0);
-    if (itemAt(0).kind !== 'json') return { ...base, kind: 'items', initial: String(count), itemAt };
+    const count = Math.max(values.length, base.isRequired ? Math.min(minItems, MAX_OFFERED) : 0);
+    return { ...base, kind: 'items', minItems, maxItems, initial: String(count), itemAt };
   }
-  if (isSimple(type))
-    return {
-      ...base,
-      kind: 'input',
-      attributes: type === 'string' ? textAttributes(schema) : numberAttributes(schema),
-      initial: textOf(fallback),
-    };
-  return {
-    ...base,
-    kind: 'json',
-    initial: fallback === undefined ? '' : JSON.stringify(fallback, undefined, 2),
-    example: JSON.stringify(exampleOf(schema, 0)),
-  };
+
+  /** Creates the field of a value that has the shape of one of the schemas. */
+  #variantsOf(base: FieldBase, schemas: readonly JsonFields[], fallback: unknown): VariantField {
+    const all = schemas.map((schema) => this.#reader.constantsOf(schema));
+    const [first = {}] = all;
+    const distinguishing = Object.keys(first).filter(
+      (name) => all.length > 1 && all.every((constants) => Object.hasOwn(constants, name)),
+    );
+    const isLike = (schema: JsonFields): boolean =>
+      schemas.length === 1 ? isRecord(fallback) : this.#reader.isLike(schema, fallback);
+    const chosen = fallback === undefined ? -1 : schemas.findIndex(isLike);
+    const variants = schemas.map((schema, index): Variant => {
+      const { title, type, properties = {} } = schema;
+      const pick = (fields: unknown, isPicked: boolean): JsonFields =>
+        Object.fromEntries(
+          Object.entries(isRecord(fields) ? fields : {}).filter(([name]) => distinguishing.includes(name) === isPicked),
+        );
+      const constants = pick(all[index], true);
+      const values = Object.values(constants).map(choiceText).join(', ');
+      const label =
+        typeof title === 'string' ? title : values || `${typeof type === 'string' ? type : 'value'} ${index + 1}`;
+      const shown = distinguishing.length === 0 ? schema : { ...schema, properties: pick(properties, false) };
+      const place = { key: base.key, name: base.name, isRequired: true };
+      const isFallback = index === chosen;
+      const createField = (): FormField => this.make(shown, isFallback ? { ...place, fallback } : place);
+      return { label, constants, createField };
+    });
+    return { ...base, kind: 'variants', variants, initial: chosen < 0 ? '' : String(chosen) };
+  }
 }
 
 /** Maximum number of empty items that a form begins with. */
 const MAX_OFFERED = 10;
 
-function keyIn(key: string, name: string): string {
-  return key === '' ? name : `${key}.${name}`;
+function inputOf(base: FieldBase, schema: JsonFields, fallback: unknown): InputField {
+  const { type } = schema;
+  const attributes = type === 'string' ? textAttributes(schema) : numberAttributes(schema);
+  const initial = attributes.type === 'datetime-local' ? toLocalTime(textOf(fallback)) : textOf(fallback);
+  return { ...base, kind: 'input', type: typeOf(type), attributes, initial };
 }
 
-/** Deeper values are left out of an example. */
-const MAX_EXAMPLE_DEPTH = 4;
+/** Returns a time such as `2026-01-02T03:04:05Z` as the local time that an input has. Empty for other texts. */
+function toLocalTime(text: string): string {
+  const time = new Date(text);
+  if (Number.isNaN(time.getTime())) return '';
+  const local = new Date(time.getTime() - time.getTimezoneOffset() * 60_000);
+  return local.toISOString().replace(/(?:\.000)?Z$/, '');
+}
 
-/** Returns a value of a schema's shape, to show what to write: `[{ name: 'text', count: 1 }]`. */
-function exampleOf(given: unknown, depth: number): unknown {
-  const { schema } = withoutNull(isRecord(given) ? given : {});
-  const { type, properties, items, anyOf, enum: choices } = schema;
-  if (schema['default'] !== undefined) return schema['default'];
-  if (Array.isArray(choices)) return choices[0];
-  if (Array.isArray(anyOf)) return exampleOf(anyOf[0], depth);
-  if (type === 'string') return 'text';
-  if (type === 'number' || type === 'integer') return 1;
-  if (type === 'boolean') return true;
-  if (type === 'array') return depth < MAX_EXAMPLE_DEPTH && isRecord(items) ? [exampleOf(items, depth + 1)] : [];
-  const entries = depth < MAX_EXAMPLE_DEPTH && isRecord(properties) ? Object.entries(properties) : [];
-  return Object.fromEntries(entries.map(([name, property]) => [name, exampleOf(property, depth + 1)])) as unknown;
+function typeOf(type: unknown): 'text' | 'number' {
+  return isNumeric(type) ? 'number' : 'text';
+}
+
+function isNumeric(type: unknown): boolean {
+  return type === 'number' || type === 'integer';
+}
+
+/** Returns the key of a value inside another: a JSON Pointer, in which `#` is also escaped. */
+function keyIn(key: string, name: string): string {
+  return `${key}/${name.replaceAll('~', '~0').replaceAll('/', '~1').replaceAll('#', '~2')}`;
+}
+
+/** Returns the key of the text that has the chosen variant. The value has the key of the field itself. */
+export function variantKey({ key }: VariantField): string {
+  return `${key}#`;
+}
+
+/** Returns a choice as the text that is shown for it. */
+export function choiceText(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /** Returns a default value as the text of an input. */
 function textOf(value: unknown): string {
-  if (value === undefined || value === null) return '';
-  return typeof value === 'string' ? value : JSON.stringify(value);
-}
-
-function isSimple(type: unknown): boolean {
-  return type === 'string' || type === 'number' || type === 'integer';
-}
-
-/** Returns a schema without the variant `null`: `anyOf: [{ type: 'string' }, { type: 'null' }]` or `type: ['string', 'null']`. */
-function withoutNull(schema: JsonFields): { readonly schema: JsonFields; readonly isNullable: boolean } {
-  const { type, anyOf, ...others } = schema;
-  if (Array.isArray(type)) {
-    const types: unknown[] = type.filter((each) => each !== 'null');
-    if (types.length === 1) return { schema: { ...others, type: types[0] }, isNullable: types.length < type.length };
-  }
-  if (Array.isArray(anyOf)) {
-    const variants: unknown[] = anyOf.filter((each) => !(isRecord(each) && each['type'] === 'null'));
-    const [only] = variants;
-    if (variants.length === 1 && isRecord(only))
-      return { schema: { ...others, ...only }, isNullable: variants.length < anyOf.length };
-  }
-  return { schema, isNullable: false };
+  return value === undefined || value === null ? '' : choiceText(value);
 }
 
 function textAttributes({ format, minLength, maxLength, pattern }: JsonFields): InputAttributes {
@@ -233,31 +302,43 @@ function numberAttributes({ type, minimum, maximum }: JsonFields): InputAttribut
 /** Texts of the fields by key. */
 export type FieldTexts = Readonly<Record<string, string>>;
 
-/** Returns the texts that a form begins with: the defaults of the schema. */
-export function initialTexts(field: FormField): FieldTexts {
-  if (field.kind === 'group') return Object.assign({}, ...field.fields.map(initialTexts));
-  const own = { [field.key]: field.initial };
-  return field.kind === 'items' ? Object.assign(own, ...itemsOf(field, own).map(initialTexts)) : own;
+/**
+ * Returns the texts that a form begins with: the defaults of the schema.
+ * @param level the number of lists and groups around the field that begin with it
+ */
+export function initialTexts(field: FormField, level = 0): FieldTexts {
+  const isShown = level < MAX_LEVELS;
+  switch (field.kind) {
+    case 'group':
+      return Object.assign({}, ...field.fields.map((each) => initialTexts(each, level)));
+    case 'variants':
+      return chooseVariant(field, {}, isShown ? field.initial : '', level + 1);
+    case 'items': {
+      const own = { [field.key]: isShown ? field.initial : '0' };
+      return Object.assign(own, ...itemsOf(field, own).map((item) => initialTexts(item, level + 1)));
+    }
+    default:
+      return { [field.key]: field.initial };
+  }
 }
 
 /** Returns the fields of the items of a list. */
-export function itemsOf({ key, itemAt }: FormField, texts: FieldTexts): readonly FormField[] {
-  return itemAt ? Array.from({ length: Number(texts[key] ?? 0) }, (_, index) => itemAt(index)) : [];
+export function itemsOf({ key, itemAt }: ItemsField, texts: FieldTexts): readonly FormField[] {
+  return Array.from({ length: Number(texts[key] ?? 0) }, (_, index) => itemAt(index));
 }
 
 /** Returns the texts with a further item at the end of a list, which begins with its defaults. */
-export function addItem(list: FormField, texts: FieldTexts): FieldTexts {
-  const count = Number(texts[list.key] ?? 0);
-  const added = list.itemAt ? initialTexts(list.itemAt(count)) : {};
-  return { ...texts, ...added, [list.key]: String(count + 1) };
+export function addItem({ key, itemAt }: ItemsField, texts: FieldTexts): FieldTexts {
+  const count = Number(texts[key] ?? 0);
+  return { ...texts, ...initialTexts(itemAt(count)), [key]: String(count + 1) };
 }
 
 /** Returns the texts without an item of a list. The items after it move up. */
-export function removeItem({ key }: FormField, texts: FieldTexts, removed: number): FieldTexts {
-  const prefix = key === '' ? '' : `${key}.`;
+export function removeItem({ key }: ItemsField, texts: FieldTexts, removed: number): FieldTexts {
+  const prefix = `${key}/`;
   const kept = Object.entries(texts).flatMap(([each, text]): [string, string][] => {
     const [, number = '', rest = ''] = each.startsWith(prefix)
-      ? (/^(\d+)((?:\..*)?)$/s.exec(each.slice(prefix.length)) ?? [])
+      ? (/^(\d+)((?:[/#].*)?)$/s.exec(each.slice(prefix.length)) ?? [])
       : [];
     if (number === '' || Number(number) < removed) return [[each, text]];
     return Number(number) === removed ? [] : [[`${prefix}${Number(number) - 1}${rest}`, text]];
@@ -265,48 +346,82 @@ export function removeItem({ key }: FormField, texts: FieldTexts, removed: numbe
   return { ...Object.fromEntries(kept), [key]: String(Number(texts[key] ?? 0) - 1) };
 }
 
+/** Returns the chosen variant of a value; undefined without one. */
+export function variantOf(field: VariantField, texts: FieldTexts): Variant | undefined {
+  const chosen = texts[variantKey(field)] ?? '';
+  return chosen === '' ? undefined : field.variants[Number(chosen)];
+}
+
+/** Returns the texts with another variant of a value, which begins with its defaults. */
+export function chooseVariant(field: VariantField, texts: FieldTexts, chosen: string, level = 0): FieldTexts {
+  const kept = Object.entries(texts).filter(([key]) => !isWithin(key, field.key));
+  const next = { ...Object.fromEntries(kept), [variantKey(field)]: chosen };
+  const variant = variantOf(field, next);
+  return variant ? { ...next, ...initialTexts(variant.createField(), level) } : next;
+}
+
+/** True for the key of a field, and for those of fields inside it. */
+export function isWithin(key: string, outer: string): boolean {
+  return key.startsWith(outer) && ['', '/', '#'].includes(key.charAt(outer.length));
+}
+
 /** Returns the answer that the texts of a form make, or messages by the keys of the fields that cannot be read. */
 export function readAnswer(
   field: FormField,
   texts: FieldTexts,
-): { readonly value: unknown } | { readonly errors: Readonly<Record<string, string>> } {
+): { readonly value: unknown } | { readonly errors: FieldTexts } {
   const errors: Record<string, string> = {};
   const value = readField(field, texts, errors);
   return Object.keys(errors).length > 0 ? { errors } : { value };
 }
 
 function readField(field: FormField, texts: FieldTexts, errors: Record<string, string>): unknown {
-  const { key, kind, type, isRequired, isNullable, choices } = field;
-  if (kind === 'group') {
+  const { key, isRequired, isNullable } = field;
+  const absent = isRequired && isNullable ? null : undefined;
+  if (field.kind === 'group') {
     const entries = field.fields.flatMap((each) => {
       const value = readField(each, texts, errors);
       return value === undefined ? [] : [[each.name, value]];
     });
-    if (entries.length === 0 && !isRequired) return undefined;
     return Object.fromEntries(entries) as unknown;
   }
-  if (kind === 'items') {
+  if (field.kind === 'variants') {
+    const variant = variantOf(field, texts);
+    if (!variant) {
+      if (isRequired && !isNullable) errors[variantKey(field)] = 'Expected a value.';
+      return absent;
+    }
+    const value = readField(variant.createField(), texts, errors);
+    return isRecord(value) ? { ...variant.constants, ...value } : value;
+  }
+  if (field.kind === 'items') {
     const items = itemsOf(field, texts);
-    if (items.length === 0 && isNullable && isRequired) return null;
-    if (items.length === 0 && !isRequired) return undefined;
+    if (items.length === 0 && (isNullable || !isRequired)) return absent;
     if (items.length < field.minItems) errors[key] = `Expected at least ${field.minItems}, got ${items.length}.`;
     return items.map((item) => readField(item, texts, errors));
   }
   const text = texts[key] ?? '';
-  if (text === '' && isNullable && isRequired) return null;
-  if (kind === 'lines') {
-    const lines = text.split('\n').filter((line) => line.trim() !== '');
-    if (lines.length === 0 && !isRequired) return undefined;
-    if (type === 'string') return lines;
-    const wrong = lines.find((line) => Number.isNaN(Number(line)));
-    if (wrong !== undefined) errors[key] = `Expected a number on each line, got “${wrong}”.`;
-    return lines.map(Number);
+  if (text === '' && (isNullable || !isRequired)) return absent;
+  switch (field.kind) {
+    case 'lines':
+      return readLines(field, text, errors);
+    case 'choice':
+      return field.choices.find((choice) => choiceText(choice) === text);
+    case 'json':
+      return readJsonText(key, text, errors);
+    case 'input':
+      if (field.type === 'number') return Number(text);
+      return field.attributes.type === 'datetime-local' && text !== '' ? new Date(text).toISOString() : text;
   }
-  if (text === '' && !isRequired) return undefined;
-  if (kind === 'choice') return choices.find((choice) => String(choice) === text);
-  if (kind === 'json') return readJsonText(key, text, errors);
-  if (type !== 'string') return Number(text);
-  return field.attributes.type === 'datetime-local' && text !== '' ? new Date(text).toISOString() : text;
+}
+
+function readLines({ key, type, isRequired }: LinesField, text: string, errors: Record<string, string>): unknown {
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  if (lines.length === 0 && !isRequired) return undefined;
+  if (type === 'text') return lines;
+  const wrong = lines.find((line) => Number.isNaN(Number(line)));
+  if (wrong !== undefined) errors[key] = `Expected a number on each line, got “${wrong}”.`;
+  return lines.map(Number);
 }
 
 function readJsonText(key: string, text: string, errors: Record<string, string>): unknown {
@@ -320,42 +435,48 @@ function readJsonText(key: string, text: string, errors: Record<string, string>)
 }
 
 /**
- * Returns the messages of a refused answer by the keys of their fields, from an error such as `…requested schema: name: too short; tags[0]: too
+ * Returns the messages of a refused answer by the keys of their fields, from an error such as `…requested schema: name: too short; tags.0: too
  * long`. `rest` has the whole error if a part of it belongs to no field.
+ *
+ * @param texts the texts of the answer
  */
 export function refusedFields(
   field: FormField,
+  texts: FieldTexts,
   error: string,
 ): { readonly errors: FieldTexts; readonly rest?: string } {
   const [, listed = ''] = /requested schema: ([\s\S]*)$/.exec(error) ?? [];
   const errors: Record<string, string> = {};
   for (const issue of listed.split('; ')) {
-    const [, path = '', text = ''] = /^([^:]*): ([\s\S]*)$/.exec(issue) ?? [];
-    const place = path
-      .replaceAll(/[/[]/g, '.')
-      .replaceAll(/[\]"]/g, '')
-      .replace(/^[.$]+/, '');
-    // This is the server's name for an answer that is a single value.
-    const key = path === 'value' && field.kind !== 'group' ? field.key : keyOf(field, place);
-    if (key === undefined || path === '') return { errors, rest: error };
+    const [, place = '', text = ''] = /^([^:]*): ([\s\S]*)$/.exec(issue) ?? [];
+    // This is the server's name for the answer itself.
+    const key = keyOf(field, texts, place) ?? (place === 'value' ? keyOf(field, texts, '') : undefined);
+    if (key === undefined || place === '') return { errors, rest: error };
     errors[key] = text;
   }
   return { errors };
 }
 
-/** Returns the key of the innermost field around a place in the answer; undefined if there is none. */
-function keyOf(field: FormField, place: string): string | undefined {
-  const { key, kind, fields, itemAt } = field;
-  const isIn = (inner: FormField): boolean => place === inner.key || place.startsWith(`${inner.key}.`);
-  if (kind === 'group') {
-    // A name may contain a dot.
-    const inner = fields.filter(isIn).sort((a, b) => b.key.length - a.key.length)[0];
-    return inner && keyOf(inner, place);
+/** Returns the key of the innermost field around a place such as `lines.0.count`, which is inside the given field; undefined if there is none. */
+function keyOf(field: FormField, texts: FieldTexts, place: string): string | undefined {
+  switch (field.kind) {
+    case 'group': {
+      // A name may contain a dot.
+      const inner = field.fields
+        .filter(({ name }) => place === name || place.startsWith(`${name}.`))
+        .sort((a, b) => b.name.length - a.name.length)[0];
+      return inner && keyOf(inner, texts, place.slice(inner.name.length + 1));
+    }
+    case 'variants': {
+      const variant = variantOf(field, texts);
+      return (variant && keyOf(variant.createField(), texts, place)) ?? variantKey(field);
+    }
+    case 'items': {
+      const [number] = /^\d+(?=\.|$)/.exec(place) ?? [];
+      const isShown = number !== undefined && Number(number) < itemsOf(field, texts).length;
+      return (isShown && keyOf(field.itemAt(Number(number)), texts, place.slice(number.length + 1))) || field.key;
+    }
+    default:
+      return field.key;
   }
-  const [number] = /^\d+/.exec(key === '' ? place : place.slice(key.length + 1)) ?? [];
-  return (number !== undefined && itemAt && keyOf(itemAt(Number(number)), place)) || key;
-}
-
-export function isRecord(value: unknown): value is JsonFields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useState } from 'react';
 import type { Content, Part, SessionKey } from '@eventloom/core';
 import { JsonView } from './json-view.tsx';
-import { isRecord } from './schema-fields.ts';
+import { isRecord } from './schema-reader.ts';
 import { messageOf, readSpan } from './studio-client.ts';
 import type { Span } from './trace.ts';
 
