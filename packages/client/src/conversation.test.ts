@@ -63,9 +63,40 @@ describe('text', () => {
     expect(shown(endRun(reduce(chunk('Blu', 'r1'))))).toEqual(['helper: Blu (interrupted)']);
   });
 
-  test('that was streamed before an error stays before it', () => {
-    const failed = reduce(chunk('Blu', 'r1'), event({ author: 'helper', errorCode: 'MODEL', errorMessage: 'no' }));
+  test('continues after the end of a run that is then followed again', () => {
+    const chunks = [chunk('Bl', 'r1'), chunk('u', 'r1')];
+    const ended = endRun(reduce(...chunks));
+    expect(endRun(ended)).toBe(ended);
+    const followed = reduceEvents(ended, [...chunks, chunk('e', 'r1')]);
+    expect(shown(followed)).toEqual(['helper: Blue (streaming)']);
+    expect(shown(reduceEvents(followed, [text('helper', 'Blue.', { responseId: 'r1' })]))).toEqual(['helper: Blue.']);
+  });
+
+  test('that was streamed before an error stays before it, also in the stored event', () => {
+    const error = { errorCode: 'MODEL', errorMessage: 'no' };
+    const failed = reduce(chunk('Blu', 'r1'), event({ author: 'helper', ...error }));
     expect(shown(failed)).toEqual(['helper: Blu|error (interrupted)']);
+    expect(shown(reduce(text('helper', 'Blu', error)))).toEqual(shown(failed));
+    expect(shown(reduce(event({ author: 'helper', ...error })))).toEqual(['helper: error']);
+  });
+
+  test.each([
+    [{ done: true }, 'done'],
+    [{ error: 'no' }, 'done (interrupted)'],
+  ])('of an agent that is called as a tool ends with the response %j of the tool', (result, reply) => {
+    const inner = { author: 'inner', branch: 'inner@c%2E1', executionId: 'x2' };
+    const other = { author: 'inner', branch: 'inner@c%2E12', executionId: 'x3' };
+    const events = [
+      call('c.1', 'inner'),
+      chunk('do', 'r1', inner),
+      chunk('ne', 'r1', inner),
+      chunk('not yet', 'r2', other),
+      response('c.1', 'inner', result),
+    ];
+    const ended = reduce(...events);
+    expect(shown(ended)).toEqual(['helper: call', `inner: ${reply}`, 'inner: not yet (streaming)']);
+    // The run is followed again.
+    expect(shown(reduceEvents(ended, events))).toEqual(shown(ended));
   });
 
   test('of a whole reply stays unchanged when its chunks come again', () => {
@@ -90,11 +121,13 @@ describe('a message that did not change', () => {
 });
 
 test.each([
-  ['of events that it has', text('user', 'Hi')],
-  ['of chunks that a chat does not show', event({ author: 'helper', partial: true, object: 'graph.node.start' })],
+  ['of events that it has', [text('user', 'Hi')]],
+  ['of chunks that a chat does not show', [event({ author: 'helper', partial: true, object: 'graph.node.start' })]],
+  ['of chunks of the reply that is streamed', [chunk('Bl', 'r1'), chunk('ue', 'r1'), chunk('!', 'r1')]],
 ])('a conversation stays the same object after a repetition %s', (_, repeated) => {
-  const before = reduce(repeated, text('helper', 'Hello'));
-  expect(reduceEvents(before, [repeated])).toBe(before);
+  const before = reduceEvents(reduce(text('chief', 'Hello')), repeated);
+  expect(reduceEvents(before, repeated)).toBe(before);
+  expect(reduceEvents(before, repeated.slice(1))).toBe(before);
 });
 
 describe('a message of the user that is read after its run', () => {
@@ -133,6 +166,7 @@ describe('a tool call', () => {
     const progress = response('c1', 'look', { output: '50 %' }, { partial: true, object: 'tool.response' });
     const reporting = reduceEvents(running, [progress]);
     expect(reporting.messages[0]?.parts[0]).toMatchObject({ status: 'running', progress: ['50 %'] });
+    expect(reduceEvents(reporting, [progress])).toBe(reporting);
     const done = reduceEvents(reporting, [response('c1', 'look', { color: 'blue' })]);
     expect(done.messages).toHaveLength(1);
     expect(done.messages[0]?.parts[0]).toMatchObject({ status: 'completed', response: { color: 'blue' } });
@@ -270,6 +304,28 @@ describe('a rewind', () => {
     );
     expect(shown(undone)).toEqual(['user: one']);
     expect(undone.requests).toEqual([]);
+  });
+
+  test('returns the control to the agent that had it before', () => {
+    const rewindTo = (rewindBeforeInvocationId: string): Event =>
+      event({
+        author: 'user',
+        invocationId: `undo-${rewindBeforeInvocationId}`,
+        actions: { stateDelta: {}, artifactDelta: {}, rewindBeforeInvocationId },
+      });
+    const transfer = (transferToAgent: string, invocationId: string): Event =>
+      event({ author: 'chief', invocationId, actions: { stateDelta: {}, artifactDelta: {}, transferToAgent } });
+    const moved = reduce(
+      transfer('billing', 'e-1'),
+      text('user', 'And?', { invocationId: 'e-2' }),
+      text('billing', 'Paid.', { invocationId: 'e-2' }),
+      transfer('support', 'e-3'),
+    );
+    expect(moved.activeAgent).toBe('support');
+    const agents = ['e-3', 'e-2', 'e-1'].map((_each, index, all) =>
+      reduceEvents(moved, all.slice(0, index + 1).map(rewindTo)),
+    );
+    expect(agents.map(({ activeAgent }) => activeAgent)).toEqual(['billing', 'billing', undefined]);
   });
 });
 

@@ -102,10 +102,18 @@ export interface PersonRequest {
 
 /** See `Conversation.progress`. */
 export interface ConversationProgress {
-  /** Replies that are still streamed, by execution: the id of the message, and the id of the reply. */
-  readonly open: ReadonlyMap<string, { readonly messageId: string; readonly responseId: string | undefined }>;
+  /** Replies that are still streamed, by execution, and tool calls that report progress, by their ids. */
+  readonly open: ReadonlyMap<string, OpenReply>;
   /** Ids of all events and replies. An event that arrives a second time changes nothing. */
   readonly seen: ReadonlySet<string>;
+}
+
+interface OpenReply {
+  readonly messageId: string | undefined;
+  readonly responseId: string | undefined;
+  readonly branch: string | undefined;
+  /** Ids of its chunks. */
+  readonly chunks: readonly string[];
 }
 
 /** The conversation to start with: no messages, no requests and no state. */
@@ -136,30 +144,39 @@ export function reduceEvents(conversation: Conversation, events: Iterable<Event>
     const seen = newSeen ?? progress.seen;
     const reply = `${invocationId} ${responseId}`;
     const isHidden = HIDDEN.test(object);
+    const open = (draft ?? conversation).progress.open.get(keyOf(event));
     // A run that is followed from its start sends the chunks of whole replies again.
-    if (seen.has(id) || (partial && (isHidden || seen.has(reply)))) continue;
+    if (seen.has(id) || (partial && (isHidden || seen.has(reply) || open?.chunks.includes(id)))) continue;
     draft ??= { ...conversation, messages: [...messages], progress: { open: new Map(progress.open), seen } };
     if (partial) addChunk(draft, event);
     else {
       draft.progress.seen = newSeen ??= new Set(seen);
       newSeen.add(id);
       if (responseId !== undefined) newSeen.add(reply);
-      addWhole(draft, event, isHidden);
+      addWhole(draft, event, isHidden, newSeen);
     }
   }
-  return draft ?? conversation;
+  if (!draft) return conversation;
+  const last = draft.messages.findLast(({ author }) => author !== 'user');
+  const part = last?.parts.at(-1);
+  return { ...draft, activeAgent: part?.type === 'transfer' ? part.agentName : last?.author };
+}
+
+/** Returns the key of a reply or a call in `progress.open`. An agent streams one reply at a time in each of its executions. */
+function keyOf(event: Event): string {
+  const { invocationId, executionId, branch, author } = event;
+  return responsesOf(event)[0]?.id ?? `${invocationId} ${executionId ?? branch} ${author}`;
 }
 
 /** Returns the conversation after the end of a run: replies that are still streaming are interrupted. */
 export function endRun(conversation: Conversation): Conversation {
-  const { messages, progress } = conversation;
-  if (progress.open.size === 0) return conversation;
+  const { messages } = conversation;
+  if (!messages.some(({ status }) => status === 'streaming')) return conversation;
   return {
     ...conversation,
     messages: messages.map((message) =>
       message.status === 'streaming' ? { ...message, status: 'interrupted' } : message,
     ),
-    progress: { ...progress, open: new Map() },
   };
 }
 
@@ -178,26 +195,24 @@ interface Draft extends Omit<Conversation, 'progress'> {
   readonly messages: Message[];
   requests: Conversation['requests'];
   state: Conversation['state'];
-  activeAgent: Conversation['activeAgent'];
   readonly progress: {
-    readonly open: Map<string, { readonly messageId: string; readonly responseId: string | undefined }>;
+    readonly open: Map<string, OpenReply>;
     seen: Conversation['progress']['seen'];
   };
 }
 
-function addWhole(draft: Draft, event: Event, isHidden: boolean): void {
+function addWhole(draft: Draft, event: Event, isHidden: boolean, seen: Set<string>): void {
   const { actions, errorCode, errorMessage = '' } = event;
   const { rewindBeforeInvocationId: rewound, compaction, transferToAgent } = actions;
   changeState(draft, actions);
   if (rewound !== undefined) rewind(draft, rewound);
   if (compaction !== undefined || isHidden) return;
-  addResponses(draft, event);
+  addResponses(draft, event, seen);
   const parts = partsOf(event);
   addRequests(draft, event);
   if (transferToAgent !== undefined) parts.push({ type: 'transfer', agentName: transferToAgent });
   if (errorCode !== undefined) parts.push({ type: 'error', code: errorCode, message: errorMessage });
   if (parts.length > 0 || event.interrupted || event.turnComplete) addParts(draft, event, parts);
-  if (transferToAgent !== undefined) draft.activeAgent = transferToAgent;
 }
 
 function changeState(draft: Draft, { stateDelta, removedState = [] }: EventActions): void {
@@ -221,8 +236,14 @@ function addChunk(draft: Draft, event: Event): void {
   const responses = responsesOf(event);
   for (const { id, response } of responses) changeCall(draft, id, (call) => withProgress(call, response));
   const parts = partsOf(event, 'streaming');
-  if (responses.length > 0 || parts.length === 0) return;
-  addParts(draft, event, parts);
+  if (responses.length > 0) setOpen(draft, event);
+  else if (parts.length > 0) addParts(draft, event, parts);
+}
+
+function setOpen({ progress: { open } }: Draft, event: Event, messageId?: string): void {
+  const { id, responseId, branch } = event;
+  const key = keyOf(event);
+  open.set(key, { messageId, responseId, branch, chunks: [...(open.get(key)?.chunks ?? []), id] });
 }
 
 /**
@@ -231,20 +252,19 @@ function addChunk(draft: Draft, event: Event): void {
  */
 function addParts(draft: Draft, event: Event, parts: readonly MessagePart[]): void {
   const { messages, progress } = draft;
-  const { invocationId, executionId, branch, author, partial, responseId, errorCode, interrupted } = event;
-  // An agent streams one reply at a time in each of its executions, and the user's messages have their own keys.
-  const key = `${invocationId} ${executionId ?? branch} ${author}`;
+  const { invocationId, branch, author, partial, responseId, errorCode, interrupted } = event;
+  const key = keyOf(event);
   const open = progress.open.get(key);
   const index = open ? messages.findLastIndex(({ id }) => id === open.messageId) : -1;
   const chunks = messages[index];
   const { id, timestamp } = chunks ?? event;
-  if (partial) progress.open.set(key, { messageId: id, responseId });
+  if (partial) setOpen(draft, event, id);
   else progress.open.delete(key);
   if (!chunks && parts.length === 0) return;
   // An error after chunks ends their reply; the text so far was shown, and stays.
   const continues = partial ? open?.responseId === responseId : parts.every(({ type }) => type === 'error');
   const before = (continues && chunks?.parts) || [];
-  const ended = interrupted || (chunks && errorCode) ? 'interrupted' : 'complete';
+  const ended = interrupted || (errorCode && (chunks || parts.length > 1)) ? 'interrupted' : 'complete';
   let at = chunks ? index : messages.length;
   // A session that is read after a run has the user's message, which the run did not repeat.
   if (!chunks && author === 'user')
@@ -259,12 +279,12 @@ function addParts(draft: Draft, event: Event, parts: readonly MessagePart[]): vo
     parts: partial ? joinParts(before, parts) : [...before, ...parts],
     status: partial ? 'streaming' : ended,
   });
-  if (author !== 'user') draft.activeAgent = author;
 }
 
-function addResponses(draft: Draft, event: Event): void {
+function addResponses(draft: Draft, event: Event, seen: Set<string>): void {
   const { timestamp } = event;
   for (const response of responsesOf(event)) {
+    endCall(draft, response, seen);
     const answered = draft.requests.find(({ id }) => id === response.id);
     if (answered) {
       draft.requests = draft.requests.filter((request) => request !== answered);
@@ -274,6 +294,25 @@ function addResponses(draft: Draft, event: Event): void {
     // A tool that asks the person returns before the answer, and is then run again.
     if (!draft.requests.some(({ callId }) => callId === response.id))
       changeCall(draft, response.id, (call) => withResponse(call, response, timestamp));
+  }
+}
+
+/** Ends the progress of a call, and the replies of an agent that was called as a tool: their whole events are not in the stream. */
+function endCall(
+  { messages, progress: { open } }: Draft,
+  { id = '', response }: FunctionResponse,
+  seen: Set<string>,
+): void {
+  // The branch of the agent has the id of the call.
+  const place = `@${encodeURIComponent(id).replaceAll('.', '%2E')}.`;
+  for (const [key, { messageId, branch, chunks }] of open) {
+    if (key !== id && !`${branch}.`.includes(place)) continue;
+    open.delete(key);
+    for (const chunk of chunks) seen.add(chunk);
+    const index = messages.findLastIndex((message) => message.id === messageId);
+    const message = messages[index];
+    const status = response && Object.hasOwn(response, 'error') ? 'interrupted' : 'complete';
+    if (message) messages[index] = { ...message, status };
   }
 }
 
