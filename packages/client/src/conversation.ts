@@ -103,12 +103,12 @@ export interface PersonRequest {
 /** See `Conversation.progress`. */
 export interface ConversationProgress {
   /** Replies that are still streamed, by execution, and tool calls that report progress, by their ids. */
-  readonly open: ReadonlyMap<string, OpenReply>;
+  readonly open: ReadonlyMap<string, GrowingReply>;
   /** Ids of all events and replies. An event that arrives a second time changes nothing. */
   readonly seen: ReadonlySet<string>;
 }
 
-interface OpenReply {
+interface GrowingReply {
   readonly messageId: string | undefined;
   readonly responseId: string | undefined;
   readonly branch: string | undefined;
@@ -196,7 +196,7 @@ interface Draft extends Omit<Conversation, 'progress'> {
   requests: Conversation['requests'];
   state: Conversation['state'];
   readonly progress: {
-    readonly open: Map<string, OpenReply>;
+    readonly open: Map<string, GrowingReply>;
     seen: Conversation['progress']['seen'];
   };
 }
