@@ -49,7 +49,7 @@ export interface MatchParams {
   readonly calls: Calls;
   /** The run that is resumed: only its calls can be answered. */
   readonly invocationId?: string | undefined;
-  /** The run that works with the answers that it stored: one that was interrupted and is resumed, or a live run. */
+  /** The run that works with the answers that it stored: one that is in progress, or was interrupted and is resumed. */
   readonly workingRun?: string | undefined;
   readonly platform: Platform;
   /** Time in which a request to a person can be answered, in milliseconds; undefined: no limit. */

@@ -1,8 +1,9 @@
 import { type Event, InvalidMessageError, type Part, type ToolContext } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { AgentTool } from '@eventloom/multi-agent';
-import { ScriptedModel } from '@eventloom/testing';
+import { Gate, ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
+import { IDS } from './fixtures/scenario.ts';
 import { Runner } from './runner.ts';
 import { answer, asked, call, KEY, responses, setUp } from './fixtures/confirmed-run.ts';
 
@@ -20,6 +21,26 @@ test('a second answer is refused and writes nothing', async () => {
   }
   expect(await stored()).toHaveLength(before);
   expect(ran).toHaveLength(1);
+});
+
+test.each([
+  ['in a run that can be resumed', true],
+  ['in one that cannot', false],
+])('an answer that is refused interrupts no run: %s', async (_title, resumable) => {
+  const gate = new Gate();
+  const execute = () => gate.pass().then(() => ({ paid: 1 }));
+  const { send, stored, runner } = await setUp([{ calls: [call(1)] }, 'Done.'], { execute }, { resumable });
+  const [id] = asked(await send({ text: 'go' }));
+  const approved = send(answer(id, { confirmed: true }));
+  await gate.reached;
+  for (const given of [id, 'adk-nope']) {
+    const newMessage = { parts: [answer(given, { confirmed: true })] };
+    const sending = runner.run({ ...IDS, newMessage, runConfig: { onBusy: 'interrupt' } });
+    await expect(sending).rejects.toThrow(InvalidMessageError);
+  }
+  gate.open();
+  await approved;
+  expect(responses(await stored()).slice(-1)).toEqual([['c1', { paid: 1 }]]);
 });
 
 test.each([

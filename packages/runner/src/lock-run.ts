@@ -9,7 +9,7 @@ import {
   SessionBusyError,
 } from '@eventloom/core';
 import { Calls, faultOfLeftRun, mergeRunConfigs } from '@eventloom/core/internal';
-import { answeredRun, findAnsweredRun } from './answered-run.ts';
+import { answeredRun, checkAnswers, findAnsweredRun } from './answered-run.ts';
 import { stampEvent } from './event-committer.ts';
 import { type ReplayedEvent, replayedEvents, type ResumedRun, readResumedRun } from './resume/resumed-run.ts';
 import { endOpenRun, NOT_RESUMABLE } from './resume/end-open-run.ts';
@@ -163,6 +163,7 @@ async function lockForContinuedRun(
   const { requestId } = config;
   const read = <T>(work: () => Promise<T>): Promise<T> => runner.sessions.readAhead(work, { abortSignal });
   if (requestId !== undefined) await read(() => checkNotKnown(runner, request, requestId));
+  if (config.onBusy === 'interrupt') await read(() => checkAnswers(runner, request));
   const ownId = control.invocationId;
   /** The answered run as it was under the last lock; undefined before the first, and after a refusal. */
   let known: { readonly id: string | undefined } | undefined;

@@ -66,7 +66,7 @@ export interface ServerLimits {
   readonly maxQueuedRequests: number;
   /** Maximum number of requests of one user that wait for a session; a further one is refused with `USER_LIMIT`. Default 32. */
   readonly maxQueuedRequestsPerUser: number;
-  /** Maximum of `maxLlmCalls` of a run: an integer of at least 1, or Infinity for no maximum. Default Infinity. */
+  /** Maximum of `maxLlmCalls` of a run, which counts connections in a live run: an integer of at least 1, or Infinity for no maximum. Default Infinity. */
   readonly maxLlmCalls: number;
   /** Maximum of `maxParallelToolCalls` of a run: an integer of at least 1, or Infinity for no maximum. Default Infinity. */
   readonly maxParallelToolCalls: number;

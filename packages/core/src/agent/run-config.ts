@@ -29,7 +29,7 @@ export interface RunConfig extends LiveRunConfig {
   readonly streamingMode?: StreamingMode | undefined;
   /**
    * Maximum number of model calls of the run, those of agents called as tools included; one more throws LlmCallLimitError. It stops agents
-   * that call tools, or transfer to each other, without end. Default 500; 0 or below means no limit.
+   * that call tools, or transfer to each other, without end. A live run counts its connections. Default 500; 0 or below means no limit.
    */
   readonly maxLlmCalls?: number | undefined;
   /**
