@@ -10,6 +10,7 @@ import {
   type Content,
   type Event,
   LlmCallLimitError,
+  getFunctionResponses,
   ObjectType,
   REQUEST_CONFIRMATION,
   RunAbortedError,
@@ -207,7 +208,8 @@ export class AdkRunner extends Runner {
     return withAdkEnds(super.runAsync(asked), params, this.hidesBookkeeping, async () => {
       const events = await readRecentEvents(this, params);
       const answer =
-        (confirms && toConfirmation(events, text)) || (this.takesTextAnswers && toAnswer(this.agent, events, text));
+        toKnownAnswer(events, asked.requestId ?? asked.runConfig?.requestId, text) ??
+        ((confirms && toConfirmation(events, text)) || (this.takesTextAnswers && toAnswer(this.agent, events, text)));
       if (answer) asked.newMessage = answer;
     });
   }
@@ -298,6 +300,19 @@ async function readRecentEvents(
 ): Promise<readonly Event[]> {
   const config = { numRecentEvents: RECENT_EVENTS };
   return (await sessionService.getSession({ appName, userId, sessionId, config }))?.events ?? [];
+}
+
+/** Returns the text of a request that is sent again as the answer as which it is stored; undefined if it is not stored as an answer. */
+function toKnownAnswer(events: readonly Event[], requestId: string | undefined, text: string): Content | undefined {
+  const stored = events.find(({ author, requestId: known }) => author === 'user' && known === requestId);
+  const [answer] = requestId !== undefined && stored ? getFunctionResponses(stored) : [];
+  if (!answer) return undefined;
+  const { id = '', name = '', response: { result } = {} } = answer;
+  const response =
+    name === REQUEST_CONFIRMATION
+      ? { ...parseConfirmation(text) }
+      : { result: result === JSON.stringify(text) ? result : text };
+  return { role: 'user', parts: [{ functionResponse: { id, name, response } }] };
 }
 
 /** Returns a yes or a no as the response to the newest open confirmation; undefined for other texts, and if there is none. */

@@ -157,6 +157,15 @@ describe('a message to a workflow that waits', () => {
     expect(await looseEnds()).toEqual([]);
   });
 
+  test('is the same request if it is sent again, and another one with another text', async () => {
+    const { runner } = await play(new Workflow({ name: 'w', edges: [['START', city, end]] }), ['go']);
+    const send = (text: string) => runner.run({ ...said([{ text }]), requestId: 'r', ifKnown: 'follow' });
+    const events = await send('7');
+    expect(outputs(events)).toEqual(['end "7"']);
+    expect(outputs(await send('7'))).toEqual(['end "7"']);
+    await expect(send('8')).rejects.toMatchObject({ code: 'REQUEST_ID_REUSED' });
+  });
+
   test('stays the text that it is, also if it is JSON', async () => {
     const { runs } = await play(new Workflow({ name: 'w', edges: [['START', city, end]] }), ['go', '{"a":1}']);
     expect(outputs(runs[1] ?? [])).toEqual([`end ${JSON.stringify('{"a":1}')}`]);
