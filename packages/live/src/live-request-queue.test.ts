@@ -99,6 +99,12 @@ test('holdsWritten is true while contents or tool responses are queued', () => {
   expect(queue.holdsWritten).toBe(false);
 });
 
+test('a long type of a blob counts as well as its data', () => {
+  const queue = new LiveRequestQueue({ maxChars: 1000 });
+  queue.sendRealtime({ mimeType: `audio/${'x'.repeat(800)}`, data: 'AAAA' });
+  expect(() => queue.sendRealtime(audio('A'.repeat(200)))).toThrow(LiveQueueFullError);
+});
+
 test('a request larger than maxChars throws an error that says so', () => {
   const queue = new LiveRequestQueue({ maxChars: 100 });
   expect(() => queue.sendRealtime(audio('A'.repeat(200)))).toThrow(/smaller pieces/);

@@ -20,7 +20,7 @@ export interface LiveRequestQueueOptions {
 
 const OPTIONS: OptionRules<LiveRequestQueueOptions> = { maxChars: 'number' };
 const DEFAULT_MAX_CHARS = 4 * 1024 * 1024;
-/** Characters that are counted for each request in addition to its text and data. */
+/** Characters that are counted for each request in addition to its text and data. They cover a media type of this length. */
 const OVERHEAD_CHARS = 64;
 
 interface Waiting {
@@ -99,7 +99,7 @@ export class LiveRequestQueue implements BaseLiveRequestQueue {
       throw new InvalidMessageError(
         "LiveRequestQueue.sendRealtime: the blob has no data or no mimeType; write { mimeType: 'audio/pcm;rate=16000', data }, with data in base64",
       );
-    this.#send({ blob }, blob.data.length);
+    this.#send({ blob }, blob.data.length + Math.max(0, blob.mimeType.length - OVERHEAD_CHARS));
   }
 
   /** Reports that the user begins to speak. Only for runs in which the model does not detect it itself (push to talk). */

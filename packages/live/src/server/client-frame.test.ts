@@ -19,3 +19,10 @@ test('a frame may have at most as many keys as a body of the server', () => {
   expect(() => parseTextFrame(frame, limits)).toThrow('frame: has more than 20 keys in total');
   expect(() => parseTextFrame(frame, { ...limits, maxBodyTotalKeys: 26 })).not.toThrow();
 });
+
+test('a frame may have a media type of at most 256 characters', () => {
+  const frame = (mimeType: string) => JSON.stringify({ blob: { mimeType, data: 'AAAA' } });
+  const longest = `audio/${'x'.repeat(250)}`;
+  expect(parseTextFrame(frame(longest), DEFAULT_LIMITS)).toEqual({ blob: { mimeType: longest, data: 'AAAA' } });
+  expect(() => parseTextFrame(frame(`${longest}x`), DEFAULT_LIMITS)).toThrow('of at most 256 characters');
+});

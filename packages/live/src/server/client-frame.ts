@@ -17,6 +17,9 @@ export type ClientFrame =
 /** The type of raw audio in binary frames: as live models take it. */
 const PCM = 'audio/pcm;rate=16000';
 
+/** Maximum length of a media type with its parameters, in characters. */
+const MAX_TYPE_CHARS = 256;
+
 const READERS: Readonly<Record<string, (value: unknown) => ClientFrame>> = {
   blob: (value) => ({ blob: readBlob(value) }),
   content: (value) => ({ content: readContent(value) }),
@@ -80,8 +83,10 @@ function readBlob(value: unknown): Blob {
       `blob: expected an object, got ${describeKind(value)}; write {"blob": {"mime_type": "audio/pcm;rate=16000", "data": "…"}}`,
     );
   const { data, mimeType = value['mime_type'] } = value;
-  if (typeof mimeType !== 'string' || !mimeType.includes('/')) {
-    throw new InvalidRequestError('blob.mimeType: expected a type such as audio/pcm;rate=16000');
+  if (typeof mimeType !== 'string' || !mimeType.includes('/') || mimeType.length > MAX_TYPE_CHARS) {
+    throw new InvalidRequestError(
+      `blob.mimeType: expected a type such as audio/pcm;rate=16000, of at most ${MAX_TYPE_CHARS} characters`,
+    );
   }
   if (typeof data !== 'string' || data === '') throw new InvalidRequestError(`blob.data: expected a non-empty string`);
   if (!isBase64(data)) throw new InvalidRequestError('blob.data: expected base64 text');
