@@ -221,15 +221,14 @@ class NodeTurn extends BaseAgent {
 
   /** True while the user has not answered a call of the agent. The node is then not done, whatever the model said meanwhile. */
   #waits({ invocationId, session, invocation }: InvocationContext): boolean {
-    if (this.#agent.mode === 'task') return false;
     const withResult = new Set(this.#agent.tools.flatMap((tool) => (tool instanceof OpenCallTool ? tool.name : [])));
-    return Calls.of(session, invocation.derived).all.some(
-      ({ call, isLongRunning, responses, event: { nodeInfo, invocationId: madeIn } }) =>
-        isLongRunning &&
-        madeIn === invocationId &&
-        nodeInfo?.path === this.#node.nodePath &&
-        !responses.some(({ event: { author } }) => author === 'user' || withResult.has(call.name ?? '')),
-    );
+    return Calls.of(session, invocation.derived)
+      .longRunningIn(invocationId)
+      .some(
+        ({ call, responses, event: { nodeInfo } }) =>
+          nodeInfo?.path === this.#node.nodePath &&
+          !responses.some(({ event: { author } }) => author === 'user' || withResult.has(call.name ?? '')),
+      );
   }
 }
 

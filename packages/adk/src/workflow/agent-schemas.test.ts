@@ -1,17 +1,11 @@
-import type { Event } from '@eventloom/core';
 import { LlmAgent as CoreLlmAgent } from '@eventloom/llm-agent';
 import { ScriptedModel } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { InMemoryRunner, LlmAgent, node, Workflow } from '../index.ts';
+import { outputsOf, talk } from '../fixtures/workflow-talk.ts';
+import { type EdgeItem, LlmAgent, node } from '../index.ts';
 
-async function run(agent: Workflow): Promise<Event[]> {
-  const runner = new InMemoryRunner({ agent, appName: 'app' });
-  const { id: sessionId } = await runner.sessionService.createSession({ appName: 'app', userId: 'u' });
-  return runner.run({ userId: 'u', sessionId, newMessage: { role: 'user', parts: [{ text: 'go' }] } });
-}
-
-const outputs = (events: readonly Event[]): unknown[] => events.flatMap(({ output }) => output ?? []);
+const run = async (edges: EdgeItem[]) => (await talk(edges)).send('go');
 const Order = z.object({ n: z.number(), unit: z.string().default('kg') });
 
 describe('an LLM agent in a workflow', () => {
@@ -26,7 +20,7 @@ describe('an LLM agent in a workflow', () => {
     const model = new ScriptedModel(['{"n":"three"}', '{"n":3}']);
     const agent = new LlmAgent({ name: 'a', model });
     const built = node(agent, { name: 'count', outputSchema });
-    expect(outputs(await run(new Workflow({ name: 'w', edges: [['START', built]] })))).toEqual([output]);
+    expect(outputsOf(await run([['START', built]]))).toEqual([output]);
     expect(built.outputSchema).toBe(outputSchema);
     expect(agent.outputSchema).toBeUndefined();
     expect(model.requests.map(({ request }) => request.config?.responseMimeType)).toEqual(
@@ -38,7 +32,7 @@ describe('an LLM agent in a workflow', () => {
     const outputSchema = Order.transform(({ n, unit }) => ({ text: `${n} ${unit}`, at: new Date(0) }));
     const agent = new LlmAgent({ name: 'a', model: new ScriptedModel(['```json\n{"n":3}\n```']), outputSchema });
     const next = node((_context, input) => JSON.stringify(input), { name: 'next' });
-    const [output, seen] = outputs(await run(new Workflow({ name: 'w', edges: [['START', agent, next]] })));
+    const [output, seen] = outputsOf(await run([['START', agent, next]]));
     expect(output).toEqual({ text: '3 kg', at: '1970-01-01T00:00:00.000Z' });
     expect(JSON.parse(String(seen))).toEqual(output);
   });
@@ -54,7 +48,7 @@ describe('an LLM agent in a workflow', () => {
     const model = new ScriptedModel(['ok']);
     const agent = new LlmAgent({ name: 'a', model, inputSchema: Order, instruction: 'Count in {In.unit}.' });
     const first = node(() => ({ n: 1 }), { name: 'first' });
-    await run(new Workflow({ name: 'w', edges: [['START', first, agent]] }));
+    await run([['START', first, agent]]);
     const [{ request } = expect.unreachable()] = model.requests;
     expect(request.contents).toMatchObject([{ parts: [{ text: '{"n":1,"unit":"kg"}' }] }]);
     expect(JSON.stringify(request.config?.systemInstruction)).toContain('Count in kg.');
@@ -63,9 +57,7 @@ describe('an LLM agent in a workflow', () => {
   test('is not called with an input that does not match its inputSchema', async () => {
     const model = new ScriptedModel([]);
     const agent = new LlmAgent({ name: 'a', model, inputSchema: Order });
-    await expect(run(new Workflow({ name: 'w', edges: [['START', agent]] }))).rejects.toThrow(
-      "Node 'a' input does not match its inputSchema",
-    );
+    await expect(run([['START', agent]])).rejects.toThrow("Node 'a' input does not match its inputSchema");
     expect(model.requests).toEqual([]);
   });
 });

@@ -1,11 +1,11 @@
-import { type Event, getFunctionCalls, type Part } from '@eventloom/core';
+import { getFunctionCalls, type Part } from '@eventloom/core';
 import { ScriptedModel } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { answer, authoredOutputsOf as outputsOf, talk } from '../fixtures/workflow-talk.ts';
 import {
   type EdgeItem,
   FunctionTool,
-  InMemoryRunner,
   JoinNode,
   LlmAgent,
   node,
@@ -22,19 +22,12 @@ const asking = node(() => new RequestInput({ interruptId: 'size', message: 'Whic
 });
 
 /** A conversation with a workflow whose first node is an agent with one tool. */
-async function talk(options: object, steps = ['first answer', 'second answer']) {
+function talkTo(options: object, steps = ['first answer', 'second answer']) {
   const model = new ScriptedModel([{ calls: [{ id: 'c1', name: 'double', args: { n: 4 } }] }, ...steps]);
   const agent = new LlmAgent({ name: 'agent', model, ...options });
   const last = node((_context: NodeContext, input: string) => `last: ${input}`, { name: 'last' });
-  const workflow = new Workflow({ name: 'w', edges: [['START', agent, last]] });
-  const runner = new InMemoryRunner({ agent: workflow, appName: 'app' });
-  await runner.sessionService.createSession({ appName: 'app', userId: 'u', sessionId: 's' });
-  return (...parts: Part[]): Promise<Event[]> =>
-    runner.run({ userId: 'u', sessionId: 's', newMessage: { role: 'user', parts } });
+  return talk([['START', agent, last]]);
 }
-
-const outputsOf = (events: readonly Event[]): unknown[] =>
-  events.flatMap(({ author, output }) => (output === undefined ? [] : [[author, output]]));
 
 describe('an agent in a node of a workflow completes after its', () => {
   test.each([
@@ -42,20 +35,20 @@ describe('an agent in a node of a workflow completes after its', () => {
     ['workflow', { tools: [new Workflow({ name: 'double', inputSchema, edges: [['START', double]] })] }],
     ['node, and sees the conversation', { tools: [double], includeContents: 'default' }],
   ])('tool that is a %s', async (_what, options) => {
-    const send = await talk(options);
-    const events = await send({ text: 'go' });
+    const { send } = await talkTo(options);
+    const events = await send('go');
     expect(outputsOf(events).slice(-2)).toEqual([
       ['agent', 'first answer'],
       ['last', 'last: first answer'],
     ]);
     // The next message starts the workflow from its beginning.
-    expect(outputsOf(await send({ text: 'again' })).at(-1)).toEqual(['last', 'last: second answer']);
+    expect(outputsOf(await send('again')).at(-1)).toEqual(['last', 'last: second answer']);
   });
 
   test('task of a sub-agent', async () => {
     const helper = new LlmAgent({ name: 'double', mode: 'single_turn', model: new ScriptedModel(['eight']) });
-    const send = await talk({ subAgents: [helper] });
-    expect(outputsOf(await send({ text: 'go' })).slice(-2)).toEqual([
+    const { send } = await talkTo({ subAgents: [helper] });
+    expect(outputsOf(await send('go')).slice(-2)).toEqual([
       ['agent', 'first answer'],
       ['last', 'last: first answer'],
     ]);
@@ -89,18 +82,12 @@ describe('an agent that waits for a confirmation runs the confirmed tool, after'
           [payer, join],
         ]
       : [['START', [payer, ask], join]];
-    const runner = new InMemoryRunner({ agent: new Workflow({ name: 'w', edges }), appName: 'app' });
-    const key = { appName: 'app', userId: 'u', sessionId: 's' };
-    await runner.sessionService.createSession(key);
-    const send = (...parts: Part[]): Promise<Event[]> => runner.run({ ...key, newMessage: { role: 'user', parts } });
-    const asked = (await send({ text: 'go' })).flatMap(getFunctionCalls);
-    const size = (result: string): Part => ({
-      functionResponse: { id: 'size', name: 'adk_request_input', response: { result } },
-    });
-    await send(size('L'));
-    await expect(send(size('M'))).rejects.toThrow('the request "size" has already been answered');
+    const { send } = await talk(edges);
+    const asked = (await send('go')).flatMap(getFunctionCalls);
+    await send(answer('size', { result: 'L' }));
+    await expect(send(answer('size', { result: 'M' }))).rejects.toThrow('the request "size" has already been answered');
     const { id = '', name = '' } = asked.find((call) => call.name === 'adk_request_confirmation') ?? {};
-    const events = await send({ functionResponse: { id, name, response: { confirmed: true } } });
+    const events = await send(answer(id, { confirmed: true }, name));
     expect(paid).toBe(1);
     expect(outputsOf(events)).toContainEqual(['payer', 'Paid.']);
   });
@@ -108,13 +95,13 @@ describe('an agent that waits for a confirmation runs the confirmed tool, after'
 
 describe('a node that an agent in a workflow calls as a tool gets the answer to its question', () => {
   test.each<[string, Part]>([
-    ['a response', { functionResponse: { id: 'size', name: 'adk_request_input', response: { result: 'L' } } }],
+    ['a response', answer('size', { result: 'L' })],
     ['a text', { text: 'L' }],
-  ])('from %s', async (_what, answer) => {
+  ])('from %s', async (_what, given) => {
     for (const includeContents of [undefined, 'default' as const]) {
-      const send = await talk({ tools: [asking], ...(includeContents && { includeContents }) });
-      expect((await send({ text: 'go' })).flatMap(getFunctionCalls).at(-1)).toMatchObject({ id: 'size' });
-      expect(outputsOf(await send(answer))).toEqual([
+      const { send } = await talkTo({ tools: [asking], ...(includeContents && { includeContents }) });
+      expect((await send('go')).flatMap(getFunctionCalls).at(-1)).toMatchObject({ id: 'size' });
+      expect(outputsOf(await send(given))).toEqual([
         ['double', 'L'],
         ['agent', 'first answer'],
         ['last', 'last: first answer'],

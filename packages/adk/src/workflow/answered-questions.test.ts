@@ -1,10 +1,10 @@
-import { type Event, getFunctionCalls, type Part } from '@eventloom/core';
+import type { Event, Part } from '@eventloom/core';
 import { describe, expect, test } from 'vitest';
 import { ScriptedModel } from '@eventloom/testing';
 import { findLooseEnds } from '@eventloom/runner';
+import { answer, callIdsOf as questions, KEY, outputsOf as outputs, talk } from '../fixtures/workflow-talk.ts';
 import {
   createEvent,
-  InMemoryRunner,
   JoinNode,
   LlmAgent,
   LongRunningFunctionTool,
@@ -14,27 +14,6 @@ import {
   Workflow,
 } from '../index.ts';
 
-const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
-
-/** A conversation with a workflow in one session. */
-async function talk(agent: Workflow, stored: readonly Event[] = []) {
-  const runner = new InMemoryRunner({ agent, appName: 'app' });
-  const { sessionService } = runner;
-  const session = await sessionService.createSession(KEY);
-  for (const event of stored) await sessionService.appendEvent({ session, event });
-  return (message: string | Part): Promise<Event[]> =>
-    runner.run({
-      userId: 'u',
-      sessionId: 's',
-      newMessage: { role: 'user', parts: [typeof message === 'string' ? { text: message } : message] },
-    });
-}
-
-const outputs = (events: readonly Event[]): unknown[] => events.flatMap(({ output }) => output ?? []);
-const questions = (events: readonly Event[]): unknown[] => events.flatMap(getFunctionCalls).map(({ id }) => id);
-const answer = (id: string, result: string): Part => ({
-  functionResponse: { id, name: 'adk_request_input', response: { result } },
-});
 const end = node((_context: NodeContext, input: unknown) => `end ${JSON.stringify(input)}`, { name: 'end' });
 
 describe('nodes that ask beside each other with one id', () => {
@@ -49,10 +28,10 @@ describe('nodes that ask beside each other with one id', () => {
     ['nodes', ['START', [asking('a'), asking('b')], new JoinNode({ name: 'join' }), end], 'end {"a":"yes","b":"yes"}'],
     ['runs of a parallel worker', ['START', list, worker, end], 'end ["yes","yes"]'],
   ] as const)('all get its answer: %s', async (_title, edge, last) => {
-    const send = await talk(new Workflow({ name: 'w', edges: [edge] }));
+    const { send } = await talk([edge]);
     expect(questions(await send('go'))).toEqual(['ok', 'ok']);
-    expect(outputs(await send(answer('ok', 'yes'))).at(-1)).toBe(last);
-    await expect(send(answer('ok', 'yes'))).rejects.toMatchObject({ code: 'INVALID_MESSAGE' });
+    expect(outputs(await send(answer('ok', { result: 'yes' }))).at(-1)).toBe(last);
+    await expect(send(answer('ok', { result: 'yes' }))).rejects.toMatchObject({ code: 'INVALID_MESSAGE' });
     expect(questions(await send('go'))).toEqual(['ok', 'ok']);
     expect(outputs(await send('yes')).at(-1)).toBe(last);
   });
@@ -97,11 +76,11 @@ describe('a session of the ADK whose workflow waits continues', () => {
   test.each(
     Object.entries(WAITING).flatMap(([title, make]) => [
       [`${title}, with a text`, make, 'Oslo'] as const,
-      [`${title}, with a function response`, make, answer('city', 'Oslo')] as const,
+      [`${title}, with a function response`, make, answer('city', { result: 'Oslo' })] as const,
     ]),
   )('%s', async (_title, make, message) => {
     const [workflow, events, last] = make();
-    const send = await talk(workflow, [begun, ...events]);
+    const { send } = await talk(workflow, { stored: [begun, ...events] });
     expect(outputs(await send(message)).at(-1)).toBe(last);
   });
 });
@@ -117,9 +96,9 @@ test.each([
     const ran: unknown[] = [];
     const collect = node((_context: NodeContext, input: string) => void ran.push(input), { name: 'collect' });
     const before = isFirst ? [ask, work] : [work, ask];
-    const send = await talk(new Workflow({ name: 'w', edges: [['START', before, collect]] }));
+    const { send } = await talk([['START', before, collect]]);
     await send('go');
-    await send(answer('city', 'Oslo'));
+    await send(answer('city', { result: 'Oslo' }));
     expect(ran).toEqual(['work', 'Oslo']);
   },
 );
@@ -133,27 +112,22 @@ test('a question with an empty id is refused, because no response could answer i
 describe('a message to a workflow that waits', () => {
   const city = node(() => new RequestInput({ interruptId: 'city' }), { name: 'city' });
   const day = node(() => new RequestInput({ interruptId: 'day' }), { name: 'day' });
-  const said = (parts: Part[]) => ({ userId: 'u', sessionId: 's', newMessage: { role: 'user', parts } });
-
   /** Sends messages one after the other, and returns their events and the loose ends of the session. */
   async function play(agent: Workflow, messages: readonly (string | Part)[]) {
-    const runner = new InMemoryRunner({ agent, appName: 'app' });
-    await runner.sessionService.createSession(KEY);
+    const { send, runner, sessionService } = await talk(agent);
     const runs: Event[][] = [];
-    for (const message of messages)
-      runs.push(await runner.run(said([typeof message === 'string' ? { text: message } : message])));
-    const looseEnds = () => findLooseEnds(runner.sessionService, KEY);
-    return { runner, runs, looseEnds };
+    for (const message of messages) runs.push(await send(message));
+    return { runner, send, runs, looseEnds: () => findLooseEnds(sessionService, KEY) };
   }
 
   test('continues its run if it is the answer, which cannot be given again', async () => {
-    const { runner, runs, looseEnds } = await play(new Workflow({ name: 'w', edges: [['START', city, end]] }), [
+    const { send, runs, looseEnds } = await play(new Workflow({ name: 'w', edges: [['START', city, end]] }), [
       'go',
       'Oslo',
     ]);
     expect(runs.map(outputs)).toEqual([[], ['end "Oslo"']]);
     expect(new Set(runs.flat().map(({ invocationId }) => invocationId)).size).toBe(1);
-    await expect(runner.run(said([answer('city', 'Rome')]))).rejects.toMatchObject({ code: 'INVALID_MESSAGE' });
+    await expect(send(answer('city', { result: 'Rome' }))).rejects.toMatchObject({ code: 'INVALID_MESSAGE' });
     expect(await looseEnds()).toEqual([]);
   });
 
@@ -178,8 +152,8 @@ describe('a message to a workflow that waits', () => {
     const { runs, looseEnds } = await play(new Workflow({ name: 'w', edges }), [
       'go',
       'Oslo',
-      answer('city', 'Rome'),
-      answer('day', 'Monday'),
+      answer('city', { result: 'Rome' }),
+      answer('day', { result: 'Monday' }),
     ]);
     expect(runs.slice(0, 3).map(questions)).toEqual([['city', 'day'], ['city', 'day'], ['day']]);
     expect(ends).toEqual([{ city: 'Rome', day: 'Monday' }]);
@@ -187,9 +161,9 @@ describe('a message to a workflow that waits', () => {
   });
 
   test('starts the workflow again after its question was cancelled', async () => {
-    const { runner, runs } = await play(new Workflow({ name: 'w', edges: [['START', city, end]] }), ['go']);
+    const { runner, send, runs } = await play(new Workflow({ name: 'w', edges: [['START', city, end]] }), ['go']);
     await runner.cancelRun({ userId: 'u', sessionId: 's', invocationId: runs[0]?.[0]?.invocationId ?? '' });
-    const events = await runner.run(said([{ text: 'Oslo' }]));
+    const events = await send('Oslo');
     expect([outputs(events), questions(events)]).toEqual([[], ['city']]);
   });
 
@@ -198,7 +172,7 @@ describe('a message to a workflow that waits', () => {
     const call = (id: string) => ({ calls: [{ id, name: 'work' }] });
     const model = new ScriptedModel([call('c1'), 'Wait.', call('c2'), 'Wait.', 'Done.']);
     const agent = new LlmAgent({ name: 'agent', model, tools: [work] });
-    const { runner, runs, looseEnds } = await play(new Workflow({ name: 'w', edges: [['START', agent, end]] }), [
+    const { send, runs, looseEnds } = await play(new Workflow({ name: 'w', edges: [['START', agent, end]] }), [
       'first',
       'second',
     ]);
@@ -206,6 +180,6 @@ describe('a message to a workflow that waits', () => {
     expect(model.requests[2]?.request.contents).toEqual([{ role: 'user', parts: [{ text: 'second' }] }]);
     expect(await looseEnds()).toEqual([]);
     const result: Part = { functionResponse: { id: 'c1', name: 'work', response: { status: 'done' } } };
-    expect(outputs(await runner.run(said([result])))).toEqual(['Done.', 'end "Done."']);
+    expect(outputs(await send(result))).toEqual(['Done.', 'end "Done."']);
   });
 });

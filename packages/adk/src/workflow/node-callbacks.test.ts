@@ -1,5 +1,6 @@
-import { type Event, isFinalResponse } from '@eventloom/core';
+import { isFinalResponse } from '@eventloom/core';
 import { describe, expect, test } from 'vitest';
+import { outputsOf, talk } from '../fixtures/workflow-talk.ts';
 import {
   BasePlugin,
   type BaseNode,
@@ -17,19 +18,6 @@ interface Called {
   readonly nodeContext: NodeContext;
 }
 
-/** A conversation with a workflow whose nodes a plugin watches. */
-async function talk(agent: Workflow, plugin: BasePlugin) {
-  const runner = new InMemoryRunner({ agent, appName: 'app', plugins: [plugin] });
-  const { id: sessionId } = await runner.sessionService.createSession({ appName: 'app', userId: 'u' });
-  const send = (text: string): Promise<Event[]> =>
-    runner.run({ userId: 'u', sessionId, newMessage: { role: 'user', parts: [{ text }] } });
-  const state = async () =>
-    (await runner.sessionService.getSession({ appName: 'app', userId: 'u', sessionId }))?.state ?? {};
-  return { send, state };
-}
-
-const outputOf = (events: readonly Event[]): unknown => events.findLast(({ output }) => output !== undefined)?.output;
-
 describe('outputs that a plugin returned', () => {
   class Gate extends BasePlugin {
     override beforeNodeCallback({ node: { name } }: Called): unknown {
@@ -46,9 +34,9 @@ describe('outputs that a plugin returned', () => {
     const ask = node(() => new RequestInput({ interruptId: 'city' }), { name: 'ask' });
     const join = new JoinNode({ name: 'join' });
     const edges = [closed, corrected, ask].map((each) => ['START', each, join] as const);
-    const { send } = await talk(new Workflow({ name: 'w', edges }), new Gate('gate'));
+    const { send } = await talk(edges, { plugins: [new Gate('gate')] });
     await send('go');
-    expect(outputOf(await send('Oslo'))).toEqual({ closed: 'closed today', corrected: 'right', ask: 'Oslo' });
+    expect(outputsOf(await send('Oslo')).at(-1)).toEqual({ closed: 'closed today', corrected: 'right', ask: 'Oslo' });
   });
 });
 
@@ -64,9 +52,9 @@ test('state that a plugin writes around a node is stored', async () => {
     }
   }
   const work = node(() => 'done', { name: 'work' });
-  const { send, state } = await talk(new Workflow({ name: 'w', edges: [['START', work]] }), new Notes('notes'));
+  const { send, read } = await talk([['START', work]], { plugins: [new Notes('notes')] });
   await send('go');
-  expect(await state()).toEqual({ before: 'w.work', after: 'w' });
+  expect((await read()).state).toEqual({ before: 'w.work', after: 'w' });
 });
 
 test('a plugin that throws before a node fails the run, and the node does not run', async () => {
@@ -77,7 +65,7 @@ test('a plugin that throws before a node fails the run, and the node does not ru
     }
   }
   const work = node(() => expect.unreachable(), { name: 'work' });
-  const { send } = await talk(new Workflow({ name: 'w', edges: [['START', work]] }), new Broken('broken'));
+  const { send } = await talk([['START', work]], { plugins: [new Broken('broken')] });
   await expect(send('go')).rejects.toThrow('no gate');
 });
 

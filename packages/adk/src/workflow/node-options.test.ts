@@ -1,7 +1,8 @@
-import { type Event, getFunctionCalls } from '@eventloom/core';
+import { getFunctionCalls } from '@eventloom/core';
 import { ScriptedModel } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { talk } from '../fixtures/workflow-talk.ts';
 import {
   AuthHandler,
   createEvent,
@@ -20,18 +21,8 @@ import {
 
 /** Runs a workflow of these edges. Returns its events, and the state of its session afterwards. */
 async function play(edges: EdgeItem[], options: Partial<WorkflowConfig> = {}) {
-  const runner = new InMemoryRunner({ agent: new Workflow({ name: 'w', edges, ...options }), appName: 'app' });
-  const key = { appName: 'app', userId: 'u', sessionId: 's' };
-  await runner.sessionService.createSession(key);
-  const events: Event[] = [];
-  let thrown: unknown;
-  try {
-    const newMessage = { role: 'user', parts: [{ text: 'go' }] };
-    for await (const event of runner.runAsync({ ...key, newMessage })) events.push(event);
-  } catch (error) {
-    thrown = error;
-  }
-  return { events, thrown, state: (await runner.sessionService.getSession(key))?.state };
+  const { sendToFailure, read } = await talk(new Workflow({ name: 'w', edges, ...options }));
+  return { ...(await sendToFailure('go')), state: (await read()).state };
 }
 
 describe('stateSchema refuses', () => {

@@ -1,25 +1,7 @@
-import { type Event, getFunctionCalls } from '@eventloom/core';
+import { getFunctionCalls } from '@eventloom/core';
 import { describe, expect, test } from 'vitest';
-import {
-  type EdgeItem,
-  getLogger,
-  InMemoryRunner,
-  node,
-  type NodeContext,
-  RequestInput,
-  setLogger,
-  Workflow,
-} from '../index.ts';
-
-/** A conversation with a workflow that has these edges. */
-async function talk(...edges: EdgeItem[]) {
-  const runner = new InMemoryRunner({ agent: new Workflow({ name: 'w', edges }), appName: 'app' });
-  const { id: sessionId } = await runner.sessionService.createSession({ appName: 'app', userId: 'u' });
-  return (text: string): Promise<Event[]> =>
-    runner.run({ userId: 'u', sessionId, newMessage: { role: 'user', parts: [{ text }] } });
-}
-
-const outputs = (events: readonly Event[]): unknown[] => events.flatMap(({ output }) => output ?? []);
+import { outputsOf, talk } from '../fixtures/workflow-talk.ts';
+import { getLogger, InMemoryRunner, node, type NodeContext, RequestInput, setLogger, Workflow } from '../index.ts';
 
 // An unhandled rejection in one of these tests fails the whole run of the tests.
 describe('a run of runNode that its node did not await', () => {
@@ -49,9 +31,9 @@ describe('a run of runNode that its node did not await', () => {
       },
       { name: 'both', rerunOnResume: true },
     );
-    const send = await talk(['START', both]);
+    const { send } = await talk([['START', both]]);
     expect((await send('go')).flatMap(getFunctionCalls)).toHaveLength(1);
-    expect(outputs(await send('Oslo'))).toEqual(['slow', 'Oslo slow']);
+    expect(outputsOf(await send('Oslo'))).toEqual(['slow', 'Oslo slow']);
     expect(runs).toBe(2);
   });
 
@@ -71,7 +53,7 @@ describe('a run of runNode that its node did not await', () => {
       },
       { name: 'fails' },
     );
-    await expect((await talk(['START', fails]))('go')).rejects.toThrow('Dynamic node bad failed');
+    await expect((await talk([['START', fails]])).send('go')).rejects.toThrow('Dynamic node bad failed');
     expect(isStopped).toBe(true);
   });
 
@@ -104,7 +86,7 @@ describe('a run of runNode that its node did not await', () => {
       error: silent,
     });
     try {
-      expect(outputs(await (await talk(['START', begin]))('go'))).toEqual(['begun']);
+      expect(outputsOf(await (await talk([['START', begin]])).send('go'))).toEqual(['begun']);
     } finally {
       setLogger(logger);
     }
@@ -122,7 +104,7 @@ describe('a run of runNode that its node did not await', () => {
       },
       { name: 'careless' },
     );
-    expect(outputs(await (await talk(['START', careless]))('go'))).toEqual(['done']);
+    expect(outputsOf(await (await talk([['START', careless]])).send('go'))).toEqual(['done']);
   });
 });
 
@@ -137,7 +119,7 @@ test.each<[string, readonly (string | undefined)[]]>([
     },
     { name: 'both' },
   );
-  const send = await talk(['START', both]);
+  const { send } = await talk([['START', both]]);
   await expect(send('go')).rejects.toThrow(
     /^runNode "leaf": runId "\d" could be the number of another run; write one that/,
   );
@@ -182,6 +164,6 @@ test.each([
       },
       { name: 'failing', retryConfig: { maxAttempts: 3, initialDelay: 0, exceptions: [name] } },
     );
-    expect(outputs(await (await talk(['START', failing]))('go'))).toEqual([3]);
+    expect(outputsOf(await (await talk([['START', failing]])).send('go'))).toEqual([3]);
   },
 );

@@ -1,12 +1,12 @@
-import { type BaseAgent, type Event, getFunctionCalls, getFunctionResponses, type Part } from '@eventloom/core';
+import { type BaseAgent, type Event, getFunctionCalls, getFunctionResponses } from '@eventloom/core';
 import { Calls } from '@eventloom/core/internal';
 import { findLooseEnds } from '@eventloom/runner';
 import { ScriptedModel } from '@eventloom/testing';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import { answer, KEY, outputsOf, talk } from '../fixtures/workflow-talk.ts';
 import {
   AgentTool,
   FunctionTool,
-  InMemoryRunner,
   JoinNode,
   LlmAgent,
   node,
@@ -21,7 +21,7 @@ import {
 const CONFIRMATION = 'adk_request_confirmation';
 
 /** A conversation with a workflow in which an agent, whose tool needs an approval, works beside another node. */
-async function talkBeside(beside: NodeLike) {
+async function talkBeside(beside: NodeLike, onEvent?: (event: Event) => void) {
   let payments = 0;
   const pay = new FunctionTool({
     name: 'pay',
@@ -31,53 +31,34 @@ async function talkBeside(beside: NodeLike) {
   });
   const model = new ScriptedModel([{ calls: [{ name: 'pay' }] }, 'Done.']);
   const payer = new LlmAgent({ name: 'payer', model, tools: [pay] });
-  const agent = new Workflow({ name: 'w', edges: [['START', [payer, beside], new JoinNode({ name: 'join' })]] });
-  const runner = new InMemoryRunner({ agent, appName: 'app' });
-  const { id: sessionId } = await runner.sessionService.createSession({ appName: 'app', userId: 'u' });
-  const send = async (part: Part, onEvent?: (event: Event) => void): Promise<Event[]> => {
-    const events: Event[] = [];
-    const newMessage = { role: 'user', parts: [part] };
-    for await (const event of runner.runAsync({ userId: 'u', sessionId, newMessage })) {
-      events.push(event);
-      onEvent?.(event);
-    }
-    return events;
-  };
+  const { send } = await talk([['START', [payer, beside], new JoinNode({ name: 'join' })]], onEvent && { onEvent });
   return { send, payments: () => payments };
 }
 
-const respond = (name: string, id: string | undefined, response: Record<string, unknown>): Part => ({
-  functionResponse: { name, response, ...(id === undefined ? {} : { id }) },
-});
-const confirmations = (events: readonly Event[]): (string | undefined)[] =>
-  events
-    .flatMap(getFunctionCalls)
-    .filter(({ name }) => name === CONFIRMATION)
-    .map(({ id }) => id);
-const lastOutput = (events: readonly Event[]): unknown => events.findLast(({ output }) => output !== undefined)?.output;
+const confirmations = (events: readonly Event[]): string[] =>
+  events.flatMap(getFunctionCalls).flatMap(({ name, id }) => (name === CONFIRMATION && id !== undefined ? id : []));
+const lastOutput = (events: readonly Event[]): unknown => outputsOf(events).at(-1);
 
 test('an agent that waits for an approval gets it, if a node beside it ended later without an output', async () => {
   const { promise, resolve } = Promise.withResolvers<undefined>();
   const silent = node(() => promise, { name: 'silent' });
-  const { send, payments } = await talkBeside(silent);
-  const [id] = confirmations(
-    await send({ text: 'go' }, (event) => {
-      if (confirmations([event]).length > 0) resolve(undefined);
-    }),
-  );
-  expect(lastOutput(await send(respond(CONFIRMATION, id, { confirmed: true })))).toEqual({ payer: 'Done.' });
+  const { send, payments } = await talkBeside(silent, (event) => {
+    if (confirmations([event]).length > 0) resolve(undefined);
+  });
+  const [id = ''] = confirmations(await send('go'));
+  expect(lastOutput(await send(answer(id, { confirmed: true }, CONFIRMATION)))).toEqual({ payer: 'Done.' });
   expect(payments()).toBe(1);
 });
 
 test('the approval that is still open is yielded again after the answer to another question, which cannot be given twice', async () => {
   const ask = node((_context: NodeContext) => new RequestInput({ interruptId: 'city' }), { name: 'ask' });
   const { send, payments } = await talkBeside(ask);
-  const open = confirmations(await send({ text: 'go' }));
+  const open = confirmations(await send('go'));
   expect(open).toHaveLength(1);
-  const city = respond('adk_request_input', 'city', { result: 'Oslo' });
+  const city = answer('city', { result: 'Oslo' });
   expect(confirmations(await send(city))).toEqual(open);
   await expect(send(city)).rejects.toThrow('the request "city" has already been answered');
-  const events = await send(respond(CONFIRMATION, open[0], { confirmed: true }));
+  const events = await send(answer(open[0] ?? '', { confirmed: true }, CONFIRMATION));
   expect(lastOutput(events)).toEqual({ payer: 'Done.', ask: 'Oslo' });
   expect(payments()).toBe(1);
 });
@@ -88,32 +69,36 @@ test('an agent of a workflow in an AgentTool cannot wait, and the model that cal
   const workflow = new Workflow({ name: 'w', edges: [['START', payer]] });
   const model = new ScriptedModel([{ calls: [{ name: 'w', args: { request: 'x' } }] }, 'It could not ask.']);
   const agent = new LlmAgent({ name: 'top', model, tools: [new AgentTool({ agent: workflow })] });
-  const runner = new InMemoryRunner({ agent, appName: 'app', resumable: true });
-  const { id: sessionId } = await runner.sessionService.createSession({ appName: 'app', userId: 'u' });
-  const events = await runner.run({ userId: 'u', sessionId, newMessage: { parts: [{ text: 'go' }] } });
+  const { send, sessionService } = await talk(agent);
+  const events = await send('go');
   const answers = events.flatMap(getFunctionResponses).filter(({ name }) => name === 'w');
   expect(answers).toMatchObject([{ response: { error: expect.stringContaining('inside an AgentTool') } }]);
-  expect(await findLooseEnds(runner.sessionService, { appName: 'app', userId: 'u', sessionId })).toEqual([]);
+  expect(await findLooseEnds(sessionService, KEY)).toEqual([]);
+});
+
+test('the turn of an agent in a node looks at no calls of earlier runs', async () => {
+  const look = new FunctionTool({ name: 'look', description: 'Looks.', execute: () => 'seen' });
+  const model = new ScriptedModel([{ calls: [{ name: 'look' }] }, 'One.', { calls: [{ name: 'look' }] }, 'Two.']);
+  const agent = new LlmAgent({ name: 'agent', model, tools: [look], includeContents: 'default' });
+  const { send } = await talk([['START', agent]]);
+  await send('go');
+  using all = vi.spyOn(Calls.prototype, 'all', 'get');
+  expect(outputsOf(await send('again'))).toEqual(['Two.']);
+  expect(all).not.toHaveBeenCalled();
 });
 
 /** Runs a workflow of an agent and a last node, and answers its questions one after the other. Returns what ran, in order, and the loose ends. */
 async function answerEach(agentOf: (ran: string[]) => BaseAgent) {
   const ran: string[] = [];
   const last = node(() => void ran.push('last'), { name: 'last' });
-  const agent = new Workflow({ name: 'w', edges: [['START', agentOf(ran), last]] });
-  const runner = new InMemoryRunner({ agent, appName: 'app' });
-  const { sessionService } = runner;
-  const { id: sessionId } = await sessionService.createSession({ appName: 'app', userId: 'u' });
-  const send = (part: Part) => runner.run({ userId: 'u', sessionId, newMessage: { role: 'user', parts: [part] } });
-  const key = { appName: 'app', userId: 'u', sessionId };
-  await send({ text: 'go' });
+  const { send, stored, sessionService } = await talk([['START', agentOf(ran), last]]);
+  await send('go');
   for (let answers = 0; answers < 4; answers++) {
-    const session = await sessionService.getSession(key);
-    const question = new Calls(session?.events).waiting.find(({ call }) => call.name?.startsWith('adk_request_'));
+    const question = new Calls(await stored()).waiting.find(({ call }) => call.name?.startsWith('adk_request_'));
     if (!question) break;
-    await send(respond(question.call.name ?? '', question.id, { confirmed: true }));
+    await send(answer(question.id, { confirmed: true }, question.call.name));
   }
-  return { ran, looseEnds: await findLooseEnds(sessionService, key) };
+  return { ran, looseEnds: await findLooseEnds(sessionService, KEY) };
 }
 
 const buying = (name: string, ran: string[], calls: readonly string[]) =>

@@ -6,12 +6,12 @@ import {
   type Part,
   ShuttingDownError,
 } from '@eventloom/core';
-import { InMemoryCredentialService } from '@eventloom/credentials';
 import { Runner as CoreRunner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { answer, KEY, talk } from '../fixtures/workflow-talk.ts';
 import {
   AgentTool,
   AuthHandler,
@@ -40,27 +40,8 @@ import {
   Workflow,
 } from '../index.ts';
 
-const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
-
-/** A conversation with a workflow in one session. */
-async function talk(agent: Workflow | LlmAgent, sessionService = new InMemorySessionService()) {
-  const credentialService = new InMemoryCredentialService();
-  const runner = new InMemoryRunner({ agent, appName: 'app', credentialService });
-  Object.assign(runner, { sessionService });
-  if (!(await sessionService.getSession(KEY))) await sessionService.createSession(KEY);
-  const send = (...parts: (string | Part)[]): Promise<Event[]> => {
-    const newMessage = { role: 'user', parts: parts.map((part) => (typeof part === 'string' ? { text: part } : part)) };
-    return runner.run({ userId: 'u', sessionId: 's', newMessage });
-  };
-  const stored = async (): Promise<readonly Event[]> => (await sessionService.getSession(KEY))?.events ?? [];
-  return { send, stored, runner, sessionService, credentialService };
-}
-
 const said = (events: readonly Event[]): string[] =>
   events.map(({ author, output, content }) => `${author}: ${JSON.stringify(output ?? content?.parts?.[0]?.text)}`);
-const answer = (id: string, response: Record<string, unknown>, name = 'adk_request_input'): Part => ({
-  functionResponse: { id, name, response },
-});
 const model = (...steps: ScriptedStep[]) => new ScriptedModel(steps);
 const upper = node((_context: NodeContext, text: string) => text.toUpperCase(), { name: 'upper' });
 
@@ -68,7 +49,7 @@ describe('a question', () => {
   const ask = node(() => new RequestInput({ interruptId: 'city', message: 'Which city?' }), { name: 'ask' });
 
   test('pauses the workflow, and its answer is the output of the node', async () => {
-    const { send } = await talk(new Workflow({ name: 'w', edges: [['START', ask, upper]] }));
+    const { send } = await talk([['START', ask, upper]]);
     expect((await send('go')).flatMap(getFunctionCalls)).toMatchObject([{ id: 'city', name: 'adk_request_input' }]);
     expect(said(await send(answer('city', { result: 'Oslo' })))).toEqual(['upper: "OSLO"']);
   });
@@ -82,7 +63,7 @@ describe('a question', () => {
         rerunOnResume: true,
       },
     );
-    const { send } = await talk(new Workflow({ name: 'w', edges: [['START', draft, review, upper]] }));
+    const { send } = await talk([['START', draft, review, upper]]);
     const [drafted] = await send('go');
     expect(drafted?.branch).toMatch(/^draft@w%2Edraft/);
     const events = await send(answer('ok', { result: 'yes' }));
@@ -91,7 +72,7 @@ describe('a question', () => {
   });
 
   test('is answered by the text of the next message', async () => {
-    const { send } = await talk(new Workflow({ name: 'w', edges: [['START', ask, upper]] }));
+    const { send } = await talk([['START', ask, upper]]);
     await send('go');
     expect(said(await send('Rome'))).toEqual(['upper: "ROME"']);
   });
@@ -102,7 +83,7 @@ describe('a question', () => {
   ])('%s cannot be answered twice', async (_title, rest) => {
     let charged = 0;
     const charge = node(() => void charged++, { name: 'charge' });
-    const { send, stored } = await talk(new Workflow({ name: 'w', edges: [[START, charge, ask, ...rest]] }));
+    const { send, stored } = await talk([[START, charge, ask, ...rest]]);
     await send('go');
     await send(answer('city', { result: 'Oslo' }));
     const { length } = await stored();
@@ -122,7 +103,7 @@ describe('a question', () => {
         { name: id },
       );
     const join = new JoinNode({ name: 'both' });
-    const { send } = await talk(new Workflow({ name: 'w', edges: [[START, [asking('city'), asking('day')], join]] }));
+    const { send } = await talk([[START, [asking('city'), asking('day')], join]]);
     const asked = async (...parts: (string | Part)[]): Promise<(string | undefined)[]> =>
       (await send(...parts)).flatMap(getFunctionCalls).map(({ id }) => id);
     expect(await asked('go')).toEqual(['city', 'day']);
@@ -134,7 +115,7 @@ describe('a question', () => {
   });
 
   test('is asked again by a message after the workflow has ended', async () => {
-    const { send } = await talk(new Workflow({ name: 'w', edges: [['START', ask, upper]] }));
+    const { send } = await talk([['START', ask, upper]]);
     await send('go');
     await send(answer('city', { result: 'Oslo' }));
     expect((await send('go')).flatMap(getFunctionCalls)).toMatchObject([{ id: 'city' }]);
@@ -145,7 +126,7 @@ describe('a question', () => {
     const runs: string[] = [];
     const silent = node(() => void runs.push('silent'), { name: 'silent' });
     const loud = node(() => runs.push('loud'), { name: 'loud' });
-    const { send } = await talk(new Workflow({ name: 'w', edges: [['START', silent, loud, ask, upper]] }));
+    const { send } = await talk([['START', silent, loud, ask, upper]]);
     await send('go');
     await send(answer('city', { result: 'Oslo' }));
     expect(runs).toEqual(['silent', 'loud']);
@@ -160,7 +141,7 @@ describe('a question', () => {
       },
       { name: 'review', rerunOnResume: true },
     );
-    const { send } = await talk(new Workflow({ name: 'w', edges: [['START', review]] }));
+    const { send } = await talk([['START', review]]);
     await send('draft');
     expect(said(await send('yes'))).toEqual(['review: "draft: \\"yes\\""']);
   });
@@ -179,7 +160,7 @@ describe('a question', () => {
       ['START', drafts, review],
       [review, { again: drafts, done: upper }],
     ];
-    const { send } = await talk(new Workflow({ name: 'w', edges }));
+    const { send } = await talk(edges);
     await send('go');
     await send(answer('ok', { result: 'again' }));
     await send(answer('ok', { result: 'again' }));
@@ -202,7 +183,7 @@ describe('a question', () => {
       [START, guess, check],
       [check, { wrong: guess, right: node(() => 'won', { name: 'end' }) }],
     ];
-    const { send } = await talk(new Workflow({ name: 'w', edges }));
+    const { send } = await talk(edges);
     for (const text of ['go', '3', '5']) expect((await send(text)).flatMap(getFunctionCalls)).toHaveLength(1);
     expect(said(await send('7')).at(-1)).toBe('end: "won"');
   });
@@ -213,7 +194,7 @@ describe('a question', () => {
       rerunOnResume: true,
     });
     const inner = new Workflow({ name: 'inner', edges: [['START', outer]] });
-    const { send } = await talk(new Workflow({ name: 'w', edges: [['START', inner]] }));
+    const { send } = await talk([['START', inner]]);
     await send('go');
     expect(said(await send(answer('city', { result: 'Oslo' })))).toEqual(['outer: "got Oslo"']);
   });
@@ -222,7 +203,7 @@ describe('a question', () => {
     const choose = node(() => new RequestInput({ interruptId: 'n', responseSchema: z.object({ n: z.number() }) }), {
       name: 'choose',
     });
-    const { send } = await talk(new Workflow({ name: 'w', edges: [['START', choose]] }));
+    const { send } = await talk([['START', choose]]);
     await send('go');
     await expect(send(answer('n', { n: 'x' }))).rejects.toMatchObject({ code: 'INVALID_MESSAGE' });
     expect(await send(answer('n', { n: 3 }))).toMatchObject([{ author: 'w', output: { n: 3 } }]);
@@ -232,7 +213,7 @@ describe('a question', () => {
     const asked = {
       functionCall: { id: 'city', name: 'adk_request_input', args: { interruptId: 'city', message: 'Which?' } },
     };
-    const { send, sessionService } = await talk(new Workflow({ name: 'w', edges: [['START', upper, ask, upper2]] }));
+    const { send, sessionService } = await talk([['START', upper, ask, upper2]]);
     const session = await sessionService.getSession(KEY);
     const events = [
       createEvent({ author: 'user', invocationId: 'e-1', content: { role: 'user', parts: [{ text: 'go' }] } }),
@@ -281,7 +262,7 @@ describe('an agent in a workflow', () => {
   test('waits for a confirmation, and continues where it was', async () => {
     const bot = model({ calls: [{ id: 'c1', name: 'pay' }] }, 'Done.');
     const payer = new LlmAgent({ name: 'payer', model: bot, tools: [pay] });
-    const { send } = await talk(new Workflow({ name: 'w', edges: [['START', upper, payer, upper2]] }));
+    const { send } = await talk([['START', upper, payer, upper2]]);
     const [call] = (await send('go'))
       .flatMap(getFunctionCalls)
       .filter(({ name }) => name === 'adk_request_confirmation');
@@ -300,7 +281,7 @@ describe('an agent in a workflow', () => {
       });
       const waiting = model({ calls: [{ name: 'job', id: 'c1' }] }, { text: 'Waiting.' }, { text: 'Approved.' });
       const agent = new LlmAgent({ name: 'a', model: waiting, tools: [job], includeContents });
-      const { send } = await talk(new Workflow({ name: 'w', edges: [[START, agent, upper]] }));
+      const { send } = await talk([[START, agent, upper]]);
       const [call, ...first] = await send('go');
       expect(said(first)).toEqual(['a: undefined', 'a: "Waiting."']);
       expect(first.map(({ output }) => output)).toEqual([undefined, undefined]);
@@ -326,7 +307,7 @@ describe('an agent in a workflow', () => {
     });
     const payer = model({ calls: [{ name: 'pay' }] }, { text: 'I asked.' }, { text: 'Paid.' });
     const agent = new LlmAgent({ name: 'a', model: payer, tools: [pay] });
-    const { send } = await talk(new Workflow({ name: 'w', edges: [[START, agent, upper]] }));
+    const { send } = await talk([[START, agent, upper]]);
     const first = await send('go');
     expect(said(first.slice(-1))).toEqual(['a: "I asked."']);
     const { id = '', name } = first.flatMap(getFunctionCalls).at(-1) ?? {};
@@ -346,7 +327,7 @@ describe('an agent in a workflow', () => {
     const second = new LlmAgent({ name: 'b', model: model({ text: 'two' }) });
     const first = model({ calls: [{ name: 'transfer_to_agent', args: { agent_name: 'b' } }] });
     const agent = new LlmAgent({ name: 'a', model: first, subAgents: [second] });
-    const { send } = await talk(new Workflow({ name: 'w', edges: [[START, place(agent)]] }));
+    const { send } = await talk([[START, place(agent)]]);
     const events = await send('go');
     expect(events.map(({ author }) => author)).toEqual(['a', 'a', 'b']);
     expect(events.at(-1)?.output).toBe(output);
@@ -358,7 +339,7 @@ describe('an agent in a workflow', () => {
     const payer = new LlmAgent({ name: 'payer', model: second, tools: [pay] });
     const first = model({ calls: [{ name: 'transfer_to_agent', args: { agent_name: 'payer' } }] });
     const agent = new LlmAgent({ name: 'a', model: first, subAgents: [payer] });
-    const { send } = await talk(new Workflow({ name: 'w', edges: [[START, agent, upper]] }));
+    const { send } = await talk([[START, agent, upper]]);
     const { id = '', name } = (await send('go')).flatMap(getFunctionCalls).at(-1) ?? {};
     const events = await send(answer(id, { confirmed: true }, name));
     expect(events.flatMap(getFunctionResponses)).toMatchObject([{ response: { result: 'paid' } }]);
@@ -376,7 +357,7 @@ describe('an agent in a workflow', () => {
       }
     }
     const agent = new LlmAgent({ name: 'a', model: model('Done.'), tools: [new Tools()] });
-    const { send } = await talk(new Workflow({ name: 'w', edges: [[START, node(agent, { name: 'other' })]] }));
+    const { send } = await talk([[START, node(agent, { name: 'other' })]]);
     await send('go');
     expect(closed).toBe(1);
   });
@@ -384,7 +365,7 @@ describe('an agent in a workflow', () => {
   test('gives no output with an answer that does not match its outputSchema', async () => {
     const outputSchema = z.object({ n: z.number() });
     const agent = new LlmAgent({ name: 'a', model: model({ text: '{"n":"x"}' }, { text: '{"n":2}' }), outputSchema });
-    const { send } = await talk(new Workflow({ name: 'w', edges: [[START, agent]] }));
+    const { send } = await talk([[START, agent]]);
     expect((await send('go')).map(({ errorCode, output }) => ({ errorCode, output }))).toEqual([
       { errorCode: 'OUTPUT_SCHEMA', output: undefined },
       { errorCode: undefined, output: { n: 2 } },
@@ -407,7 +388,7 @@ describe('an agent in a workflow', () => {
     const bot = model('one', 'two');
     const first = new LlmAgent({ name: 'first', model: bot });
     const second = new LlmAgent({ name: 'second', model: bot });
-    const { send, stored } = await talk(new Workflow({ name: 'w', edges: [['START', first, second]] }));
+    const { send, stored } = await talk([['START', first, second]]);
     await send('go');
     expect(bot.requests.map(({ request }) => request.contents)).toEqual([
       [{ role: 'user', parts: [{ text: 'go' }] }],
@@ -444,7 +425,7 @@ test('an agent after one that answered with an image only reads the image', asyn
       new LlmAgent({ name: 'viewer', model: viewer }),
     ],
   ];
-  await (await talk(new Workflow({ name: 'w', edges }))).send('go');
+  await (await talk(edges)).send('go');
   expect(viewer.requests[0]?.request.contents).toEqual([
     { role: 'user', parts: [{ text: 'For context:' }, { inlineData }] },
   ]);
@@ -488,7 +469,7 @@ describe("an agent with includeContents: 'default' in a workflow", () => {
     const second = model({ text: 'two' }, { text: 'four' });
     const first = new LlmAgent({ name: 'a', model: model({ text: 'one' }, { text: 'three' }) });
     const edges: EdgeItem[] = [[START, first, new LlmAgent({ name: 'b', model: second, includeContents: 'default' })]];
-    const { send } = await talk(new Workflow({ name: 'w', edges }));
+    const { send } = await talk(edges);
     await send('go');
     await send('go on');
     expect(textsOf(second)).toEqual([
@@ -506,7 +487,7 @@ describe("an agent with includeContents: 'default' in a workflow", () => {
     });
     const second = model({ text: 'two' });
     const edges: EdgeItem[] = [[START, first, new LlmAgent({ name: 'b', model: second, includeContents: 'default' })]];
-    await (await talk(new Workflow({ name: 'w', edges }))).send('go');
+    await (await talk(edges)).send('go');
     expect(textsOf(second)).toEqual([['go', 'one']]);
   });
 
@@ -541,7 +522,7 @@ describe("an agent with includeContents: 'default' in a workflow", () => {
     const edges: EdgeItem[] = [
       [START, [agentOf('left', left), agentOf('right', right)], new JoinNode({ name: 'join' }), agentOf('last', last)],
     ];
-    const { send } = await talk(new Workflow({ name: 'w', edges }));
+    const { send } = await talk(edges);
     await send('go');
     await send('go on');
     expect(textsOf(left)[0]).toEqual(['go']);
@@ -583,7 +564,7 @@ describe('a failure', () => {
   });
 
   test('is thrown unchanged, and its event leaves out the text', async () => {
-    const { send, stored } = await talk(new Workflow({ name: 'w', edges: [['START', secret]] }));
+    const { send, stored } = await talk([['START', secret]]);
     await expect(send('go')).rejects.toThrow(TypeError);
     const failed = (await stored()).filter(({ errorCode }) => errorCode !== undefined);
     expect(failed).toMatchObject([{ author: 'secret', errorCode: 'UNKNOWN_ERROR', nodeInfo: { path: 'w.secret' } }]);
@@ -598,14 +579,14 @@ describe('a failure', () => {
       },
       { retryConfig: { maxAttempts: 3, initialDelay: 0 } },
     );
-    const { send, stored } = await talk(new Workflow({ name: 'w', edges: [['START', failing]] }));
+    const { send, stored } = await talk([['START', failing]]);
     await expect(send('go')).rejects.toThrow(TypeError);
     expect((await stored()).filter(isNodeErrorEvent).map(({ attemptCount }) => attemptCount)).toEqual([3]);
   });
 
   test('of a node that another node runs does not have its text in an event either', async () => {
     const outer = node((context: NodeContext) => context.runNode(secret), { name: 'outer' });
-    const { send, stored } = await talk(new Workflow({ name: 'w', edges: [['START', outer]] }));
+    const { send, stored } = await talk([['START', outer]]);
     await expect(send('go')).rejects.toMatchObject({ code: 'ADK_DYNAMIC_NODE', error: expect.any(TypeError) });
     expect(JSON.stringify(await stored())).not.toContain('hunter2');
   });
@@ -619,7 +600,7 @@ describe('a failure', () => {
       },
       { name: 'waits' },
     );
-    const { send } = await talk(new Workflow({ name: 'w', edges: [['START', [waits, secret]]] }));
+    const { send } = await talk([['START', [waits, secret]]]);
     await expect(send('go')).rejects.toThrow(TypeError);
     expect(signals[0]?.aborted).toBe(true);
   });
@@ -639,7 +620,7 @@ test.each([
   );
   const silent = node(() => void (runs += 1), { name: 'silent' });
   const ask = node(() => new RequestInput({ interruptId: 'q' }), { name: 'ask' });
-  const { send } = await talk(new Workflow({ name: 'w', edges: [['START', charge, silent, ask, upper]] }));
+  const { send } = await talk([['START', charge, silent, ask, upper]]);
   await send('go');
   expect(said(await send(reply))).toEqual(['upper: "FINE"']);
   expect(runs).toBe(2);
@@ -649,7 +630,7 @@ test('a workflow that starts again also runs its nodes without an output again',
   let runs = 0;
   const silent = node(() => void (runs += 1), { name: 'silent' });
   const ask = node(() => new RequestInput({ interruptId: 'q' }), { name: 'ask' });
-  const { send } = await talk(new Workflow({ name: 'w', edges: [['START', silent, ask, upper]] }));
+  const { send } = await talk([['START', silent, ask, upper]]);
   await send('go');
   await send('fine');
   await send('go again');
@@ -713,7 +694,7 @@ test('a tool node calls its tool once, also when the run is continued', async ()
   const count = new FunctionTool({ name: 'count', description: '', execute: () => ({ calls: ++calls }) });
   const ask = node(() => new RequestInput({ interruptId: 'q' }), { name: 'ask' });
   const args = node(() => ({}), { name: 'args' });
-  const { send } = await talk(new Workflow({ name: 'w', edges: [['START', args, count, ask]] }));
+  const { send } = await talk([['START', args, count, ask]]);
   expect((await send('go')).find(({ author }) => author === 'count')?.output).toEqual({ calls: 1 });
   await send(answer('q', { result: 'x' }));
   expect(calls).toBe(1);
@@ -727,7 +708,7 @@ test('a tool node whose tool needs a confirmation waits for it', async () => {
     execute: () => ({ paid: true }),
   });
   const args = node(() => ({}), { name: 'args' });
-  const { send } = await talk(new Workflow({ name: 'w', edges: [['START', args, pay]] }));
+  const { send } = await talk([['START', args, pay]]);
   const [call] = (await send('go')).flatMap(getFunctionCalls);
   expect(call?.name).toBe('adk_request_confirmation');
   const events = await send(answer(call?.id ?? '', { confirmed: true }, 'adk_request_confirmation'));
@@ -748,7 +729,7 @@ test('a function with authConfig asks for the credential once, and no event cont
       rerunOnResume: true,
     },
   );
-  const { send, stored } = await talk(new Workflow({ name: 'w', edges: [['START', read]] }));
+  const { send, stored } = await talk([['START', read]]);
   const [call] = (await send('go')).flatMap(getFunctionCalls);
   expect(call).toMatchObject({ name: 'adk_request_credential', id: 'weather', args: { functionCallId: 'weather' } });
   const given = answer('weather', { authType: 'apiKey', apiKey: 'hunter2' }, 'adk_request_credential');
@@ -773,7 +754,7 @@ test('a workflow whose process was lost continues after the completed nodes, and
     },
   });
   const first = node(() => void runs.push('first'), { name: 'first' });
-  const { runner } = await talk(new Workflow({ name: 'w', edges: [['START', first, seer, upper]] }));
+  const { runner } = await talk([['START', first, seer, upper]]);
   const key = { userId: 'u', sessionId: 's' };
   const run = runner.runAsync({ ...key, newMessage: { parts: [{ text: 'go' }] }, abortSignal: controller.signal });
   const { invocationId } = run;
@@ -793,7 +774,7 @@ test('a workflow whose process was lost in a tool of an agent stores and yields 
   const pay = new FunctionTool({ name: 'pay', description: '', execute });
   const bot = model({ calls: [{ id: 'c1', name: 'pay' }] }, 'sorry');
   const payer = new LlmAgent({ name: 'payer', model: bot, tools: [pay] });
-  const { runner, stored } = await talk(new Workflow({ name: 'w', edges: [['START', payer, upper]] }));
+  const { runner, stored } = await talk([['START', payer, upper]]);
   const key = { userId: 'u', sessionId: 's' };
   const run = runner.runAsync({ ...key, newMessage: { parts: [{ text: 'go' }] }, abortSignal: controller.signal });
   for await (const _ of run);
@@ -916,7 +897,7 @@ test('a tool node whose process was lost after its tool finished keeps the state
   };
   const tool = new FunctionTool({ name: 'look', description: '', execute });
   const service = new StoppingService();
-  const { runner, stored } = await talk(new Workflow({ name: 'w', edges: [['START', node(tool)]] }), service);
+  const { runner, stored } = await talk([['START', node(tool)]], { sessionService: service });
   const key = { userId: 'u', sessionId: 's' };
   const run = runner.runAsync({
     ...key,
@@ -954,14 +935,14 @@ test.each<[title: string, work: (context: NodeContext) => unknown, message: stri
   ],
 ])('a node whose output is %s fails and says what to return', async (_title, work, message) => {
   const host = node(work, { name: 'host', rerunOnResume: true });
-  const { send } = await talk(new Workflow({ name: 'w', edges: [['START', host]] }));
+  const { send } = await talk([['START', host]]);
   await expect(send('go')).rejects.toThrow(message);
 });
 
 test('a node whose output has undefined in it stores the JSON of the output', async () => {
   const host = node(() => ['a', undefined, { b: undefined }], { name: 'host' });
   const next = node((_: NodeContext, list: unknown[]) => list.length, { name: 'next' });
-  const { send } = await talk(new Workflow({ name: 'w', edges: [['START', host, next]] }));
+  const { send } = await talk([['START', host, next]]);
   expect((await send('go')).map(({ author, output }) => [author, output])).toEqual([
     ['host', ['a', null, {}]],
     ['next', 3],
@@ -993,7 +974,7 @@ test('state that the schema does not declare is refused', async () => {
     name: 'write',
     stateSchema: z.object({ count: z.number() }),
   });
-  const { send } = await talk(new Workflow({ name: 'w', edges: [['START', write]] }));
+  const { send } = await talk([['START', write]]);
   await expect(send('go')).rejects.toMatchObject({ code: 'ADK_STATE_SCHEMA' });
 });
 

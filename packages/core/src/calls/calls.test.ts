@@ -346,3 +346,25 @@ test('open calls are found without a look at the answered calls of a long sessio
   expect(calls.open('e-1').map(({ id }) => id)).toEqual(['last']);
   expect(looks).toBe(0);
 });
+
+test('long-running calls of a run are found without a look at those of other runs', () => {
+  let looks = 0;
+  const counted = (event: Event): Event =>
+    Object.defineProperty({ ...event }, 'invocationId', {
+      get: () => {
+        looks++;
+        return 'e-0';
+      },
+    });
+  const ids = Array.from({ length: 20 }, (_, index) => `c${index}`);
+  const calls = new Calls([
+    ...ids.map((id) => counted(waiting(id, {}))),
+    waiting('question', {}),
+    calling(['other']),
+    responding('question', 2),
+  ]);
+  looks = 0;
+  expect(calls.longRunningIn('e-1').map(({ id, responses }) => [id, responses.length])).toEqual([['question', 1]]);
+  expect(calls.longRunningIn('e-0').map(({ id }) => id)).toEqual(ids);
+  expect(looks).toBe(0);
+});

@@ -85,6 +85,8 @@ export class Calls {
   readonly #newest = new Map<string, GrowingCall>();
   readonly #madeIn = new Map<Event, SessionCall[]>();
   readonly #answeredIn = new Map<Event, SessionCall[]>();
+  /** Long-running calls by their run. */
+  readonly #longRunning = new Map<string, SessionCall[]>();
   readonly #unendedRuns = new Set<string>();
   #size = 0;
 
@@ -172,6 +174,8 @@ export class Calls {
       about.requests = listWith(about.requests, added);
       this.#asked.add(about);
     }
+    if (isLongRunning)
+      this.#longRunning.set(event.invocationId, listWith(this.#longRunning.get(event.invocationId), added));
     this.#all.push(added);
     this.#unanswered.add(added);
     const named = this.#byId.get(id);
@@ -218,6 +222,7 @@ export class Calls {
       this.#newest,
       this.#madeIn,
       this.#answeredIn,
+      this.#longRunning,
       this.#unendedRuns,
     ])
       kept.clear();
@@ -284,6 +289,11 @@ export class Calls {
     for (const { event } of this.#unanswered) if (event.invocationId === invocationId) return true;
     for (const { requests } of this.#asked) if (!requests.every(isSettled)) return true;
     return false;
+  }
+
+  /** Long-running calls of a run, requests to people included, with and without responses, oldest first. */
+  longRunningIn(invocationId: string): readonly SessionCall[] {
+    return this.#longRunning.get(invocationId) ?? NO_CALLS;
   }
 
   /** Calls for which `lacksResponse` is true, oldest first. */

@@ -57,7 +57,8 @@ export function sessionContents(
   if (include === 'none') return currentTurnContents(view, model, codeStyle);
   const { agent, branch, isolationScope: scope, invocation } = view;
   const { session, derived, resumedLog, invocationId } = invocation;
-  const readsNodes = 'seesConversation' in agent && agent.seesConversation === true;
+  const isTask = 'mode' in agent && agent.mode === 'task';
+  const readsNodes = isTask || ('seesConversation' in agent && agent.seesConversation === true);
   // A live run builds its history rarely, and calls may still run then, so its builder is not cached.
   if (invocation.live) {
     const options = { ...optionsOf(model, codeStyle), derived, scope, readsNodes, underWay: invocationId };
