@@ -97,6 +97,12 @@ describe('text', () => {
     expect(shown(ended)).toEqual(['helper: call', `inner: ${reply}`, 'inner: not yet (streaming)']);
     // The run is followed again.
     expect(shown(reduceEvents(ended, events))).toEqual(shown(ended));
+    const stored = text('inner', 'Done.', { ...inner, responseId: 'r1' });
+    expect(shown(reduceEvents(ended, [stored]))).toEqual([
+      'helper: call',
+      'inner: Done.',
+      'inner: not yet (streaming)',
+    ]);
   });
 
   test('of a whole reply stays unchanged when its chunks come again', () => {

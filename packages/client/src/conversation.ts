@@ -153,7 +153,7 @@ export function reduceEvents(conversation: Conversation, events: Iterable<Event>
       draft.progress.seen = newSeen ??= new Set(seen);
       newSeen.add(id);
       if (responseId !== undefined) newSeen.add(reply);
-      addWhole(draft, event, isHidden, newSeen);
+      addWhole(draft, event, isHidden);
     }
   }
   if (!draft) return conversation;
@@ -201,13 +201,13 @@ interface Draft extends Omit<Conversation, 'progress'> {
   };
 }
 
-function addWhole(draft: Draft, event: Event, isHidden: boolean, seen: Set<string>): void {
+function addWhole(draft: Draft, event: Event, isHidden: boolean): void {
   const { actions, errorCode, errorMessage = '' } = event;
   const { rewindBeforeInvocationId: rewound, compaction, transferToAgent } = actions;
   changeState(draft, actions);
   if (rewound !== undefined) rewind(draft, rewound);
   if (compaction !== undefined || isHidden) return;
-  addResponses(draft, event, seen);
+  addResponses(draft, event);
   const parts = partsOf(event);
   addRequests(draft, event);
   if (transferToAgent !== undefined) parts.push({ type: 'transfer', agentName: transferToAgent });
@@ -281,10 +281,10 @@ function addParts(draft: Draft, event: Event, parts: readonly MessagePart[]): vo
   });
 }
 
-function addResponses(draft: Draft, event: Event, seen: Set<string>): void {
+function addResponses(draft: Draft, event: Event): void {
   const { timestamp } = event;
   for (const response of responsesOf(event)) {
-    endCall(draft, response, seen);
+    endReplies(draft, response);
     const answered = draft.requests.find(({ id }) => id === response.id);
     if (answered) {
       draft.requests = draft.requests.filter((request) => request !== answered);
@@ -297,22 +297,19 @@ function addResponses(draft: Draft, event: Event, seen: Set<string>): void {
   }
 }
 
-/** Ends the progress of a call, and the replies of an agent that was called as a tool: their whole events are not in the stream. */
-function endCall(
-  { messages, progress: { open } }: Draft,
-  { id = '', response }: FunctionResponse,
-  seen: Set<string>,
-): void {
+/**
+ * Ends the replies of an agent that was called as a tool: their whole events are not in the stream of the run. A whole event that is read later
+ * takes their place.
+ */
+function endReplies({ messages, progress }: Draft, { id = '', response }: FunctionResponse): void {
   // The branch of the agent has the id of the call.
   const place = `@${encodeURIComponent(id).replaceAll('.', '%2E')}.`;
-  for (const [key, { messageId, branch, chunks }] of open) {
-    if (key !== id && !`${branch}.`.includes(place)) continue;
-    open.delete(key);
-    for (const chunk of chunks) seen.add(chunk);
+  const status = response && Object.hasOwn(response, 'error') ? 'interrupted' : 'complete';
+  for (const { messageId, branch } of progress.open.values()) {
+    if (!`${branch}.`.includes(place)) continue;
     const index = messages.findLastIndex((message) => message.id === messageId);
     const message = messages[index];
-    const status = response && Object.hasOwn(response, 'error') ? 'interrupted' : 'complete';
-    if (message) messages[index] = { ...message, status };
+    if (message?.status === 'streaming') messages[index] = { ...message, status };
   }
 }
 
