@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { Gate, modelEvent } from '@eventloom/testing';
+import { functionResponseEvent, Gate, modelEvent, userEvent } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
 import { pageBytes } from './page-bytes.ts';
 import { graph } from './studio-graph.ts';
@@ -279,6 +279,41 @@ describe('a trace', () => {
     await expect.poll(() => labels()).toEqual(['run', 'helper', 'scripted']);
     expect((await labels('[data-open=true]')).slice(0, 2)).toEqual(['run', 'helper']);
     expect(errors).toEqual([]);
+  });
+
+  test('shows the work of a run beside a long wait for a person, which is drawn short', async () => {
+    const run = { invocationId: 'e-1', executionId: 'x' };
+    const approval = { originalFunctionCall: { id: 'c1', name: 'pay' }, toolConfirmation: { hint: 'Pay?' } };
+    const call = (id: string, name: string, args: Record<string, unknown>) =>
+      modelEvent('helper', [{ functionCall: { id, name, args } }], { ...run, timestamp: id === 'c1' ? 1001 : 1001.01 });
+    const result = (author: string, timestamp: number, id: string, name: string, value: Record<string, unknown>) =>
+      functionResponseEvent(author, [{ id, name, response: value }], { ...run, timestamp });
+    const events = [
+      userEvent('Pay', { ...run, timestamp: 1000 }),
+      call('c1', 'pay', {}),
+      call('q1', 'adk_request_confirmation', approval),
+      result('helper', 1001.02, 'c1', 'pay', { error: 'requires confirmation' }),
+      result('user', 1081, 'q1', 'adk_request_confirmation', { confirmed: true }),
+      result('helper', 1081.5, 'c1', 'pay', { paid: true }),
+      modelEvent('helper', 'Paid.', { ...run, timestamp: 1083, ...response }),
+    ];
+    const { page } = await open([], {
+      fill: async (service) => {
+        const session = await service.createSession(KEY);
+        for (const event of events) await service.appendEvent({ session, event });
+      },
+    });
+    await page.getByRole('tab', { name: 'Trace' }).click();
+    await page.getByText('3.0 s and 80.0 s of waiting, 2 model calls').waitFor();
+    const widths = await page
+      .locator('.bar')
+      .evaluateAll((bars: { style: { width: string } }[]) =>
+        bars.map(({ style }) => Math.round(parseFloat(style.width))),
+      );
+    // The run, the agent, the first reply, the payment, the wait for its approval, and the second reply.
+    expect(widths).toEqual([100, 100, 32, 16, 4, 48]);
+    expect(await violations(page)).toEqual([]);
+    await keepPicture(page, 'trace-with-a-wait');
   });
 
   test.each([

@@ -4,7 +4,8 @@ import { Button } from 'react-aria-components';
 import { isOfRun } from './run-events.ts';
 import { SpanContent } from './span-content.tsx';
 import { type KeptSpan, messageOf, type ModelPrice, readSpans, serverNow } from './studio-client.ts';
-import { barsOf, formatCost, formatDuration, type Span, spansOf } from './trace.ts';
+import { createTimeScale, type TimeScale } from './time-scale.ts';
+import { barsOf, formatCost, formatDuration, type Span, spansOf, workOf } from './trace.ts';
 import { undoneEvents } from './undone-events.ts';
 
 interface TraceTabProps {
@@ -93,7 +94,7 @@ export const TraceTab = memo(function TraceTab({
   if (spans.length === 0 || invocationId === undefined) return <p className="empty">No runs yet.</p>;
   const start = spans.reduce((first, span) => Math.min(first, span.start), Number.POSITIVE_INFINITY);
   const end = spans.reduce((last, span) => Math.max(last, span.end), start);
-  const length = Math.max(end - start, 0.001);
+  const scale = createTimeScale({ start, end }, workOf(spans, isMeasured));
   const { calls, tokens, cost } = sumOf(spans);
   return (
     <div className="trace">
@@ -114,7 +115,9 @@ export const TraceTab = memo(function TraceTab({
         </Button>
       )}
       <p className="usage">
-        {formatDuration(end - start)}, {calls} {calls === 1 ? 'model call' : 'model calls'}
+        {formatDuration(scale.workedSeconds)}
+        {scale.waits.length === 0 ? '' : ` and ${formatDuration(scale.waitedSeconds)} of waiting`}, {calls}{' '}
+        {calls === 1 ? 'model call' : 'model calls'}
         {calls === 0 ? '' : `, ${tokens}`}
         {cost === undefined ? '' : `, cost ${formatCost(cost)}`}
       </p>
@@ -131,8 +134,7 @@ export const TraceTab = memo(function TraceTab({
             span={span}
             place={place}
             isMeasured={isMeasured}
-            start={start}
-            length={length}
+            scale={scale}
             isShown={span.id === openId}
             onShow={setOpenId}
           />
@@ -150,9 +152,7 @@ interface RowProps {
   readonly place: SessionKey;
   /** True for a span of the server. */
   readonly isMeasured: boolean;
-  /** The beginning of the run, in seconds since the epoch, and its length in seconds. */
-  readonly start: number;
-  readonly length: number;
+  readonly scale: TimeScale;
   /** True if the attributes are shown. */
   readonly isShown: boolean;
   readonly onShow: (id: string | undefined) => void;
@@ -162,9 +162,9 @@ interface RowProps {
 const MIN_WIDTH = 0.5;
 
 /** Shows a bar of the waterfall, and its attributes when it is opened. */
-function Row({ span, place, isMeasured, start, length, isShown, onShow }: RowProps) {
+function Row({ span, place, isMeasured, scale, isShown, onShow }: RowProps) {
   const { id, label, kind, depth, isFailed, isOpen, details } = span;
-  const left = Math.min(((span.start - start) / length) * 100, 100 - MIN_WIDTH);
+  const left = Math.min(scale.at(span.start), 100 - MIN_WIDTH);
   const firstToken = firstTokenOf(span);
   return (
     <li data-kind={kind} data-failed={isFailed} data-open={isOpen}>
@@ -177,11 +177,14 @@ function Row({ span, place, isMeasured, start, length, isShown, onShow }: RowPro
           {isOpen && '…'}
         </span>
         <span className="bar-track">
+          {scale.waits.map(({ position, width }) => (
+            <span key={position} className="wait" style={{ insetInlineStart: `${position}%`, width: `${width}%` }} />
+          ))}
           <span
             className="bar"
             style={{
               insetInlineStart: `${left}%`,
-              width: `${Math.max(((span.end - span.start) / length) * 100, MIN_WIDTH)}%`,
+              width: `${Math.max(scale.at(span.end) - scale.at(span.start), MIN_WIDTH)}%`,
             }}
           >
             {firstToken !== undefined && <span className="first-token" style={{ width: `${firstToken}%` }} />}

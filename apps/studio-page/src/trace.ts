@@ -15,6 +15,8 @@ export interface Span {
   /** True if the bar has no end yet. */
   readonly isOpen: boolean;
   readonly isFailed: boolean;
+  /** True for a question to a person, and for a call that waits for its answer. */
+  readonly isWait?: boolean;
   /** Tokens and cost. Only for model calls. */
   readonly use?: ModelUse;
   readonly details: Details;
@@ -253,11 +255,19 @@ function toolSpans(event: Event, { end, answers, questions }: RunCalls, depth: n
         end: (isAsking ? undefined : answered?.timestamp) ?? end,
         isOpen: !answered || isAsking,
         isFailed: hasError && !isAsking,
+        isWait: isAsking || Object.hasOwn(REQUESTS, call.name ?? ''),
         details: {},
         content: { arguments: call.args ?? {}, ...(response && !isAsking && { result: response.response }) },
       },
     ];
   });
+}
+
+/** Returns the bars that show when something worked: those of the attempts to run, or of the steps if the bars were made from events. */
+export function workOf(spans: readonly Span[], isMeasured: boolean): readonly Span[] {
+  return spans.filter(({ kind, depth, isWait = false }) =>
+    isMeasured ? depth === 0 : kind !== 'run' && kind !== 'agent' && !isWait,
+  );
 }
 
 /**
