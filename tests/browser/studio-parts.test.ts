@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { functionResponseEvent, Gate, modelEvent, userEvent } from '@eventloom/testing';
+import type { Locator } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { pageBytes } from './page-bytes.ts';
 import { graph } from './studio-graph.ts';
 import { keepPicture, KEY, send, useStudio, violations } from './studio-page.ts';
-import { look, pay } from './studio-tools.ts';
+import { look, pay, saveMany } from './studio-tools.ts';
 
 const { open, visit } = useStudio();
 
@@ -59,6 +60,51 @@ describe('a session', () => {
     await page.getByText('seen').first().waitFor();
     const { sessions } = await sessionService.listSessions({ appName: 'app', userId: 'ann' });
     expect(sessions).toHaveLength(2);
+    expect(errors).toEqual([]);
+  });
+
+  test('has its many files in view, and says which of them an imported copy lacks', async () => {
+    const { page, errors } = await open([{ calls: [{ name: 'save_many' }] }, 'Saved.'], { tools: [saveMany] });
+    await send(page, 'Save');
+    const log = page.getByRole('log');
+    await log.getByText('Saved.').waitFor();
+    await log.getByRole('img', { name: 'ball.svg' }).waitFor();
+    await expect.poll(() => log.locator('.saved > li').count()).toBe(6);
+    await log.getByRole('button', { name: 'Show all 32 files' }).click();
+    await expect.poll(() => log.locator('.saved > li').count()).toBe(32);
+    await log.getByRole('button', { name: 'notes/29.txt' }).click();
+    const panel = page.getByRole('tabpanel', { name: 'Artifacts' });
+    const preview = panel.getByRole('region', { name: 'notes/29.txt' });
+    await preview.getByText('text/plain, 7 bytes').waitFor();
+    const isInView = async (locator: Locator): Promise<boolean> => {
+      const { x, y, width, height } = (await locator.boundingBox()) ?? { x: -1, y: -1, width: 0, height: 0 };
+      return x >= 0 && y >= 0 && x + width <= 1440 && y + height <= 900;
+    };
+    for (const shown of [
+      preview.getByLabel('Version'),
+      preview.getByText('note 29'),
+      panel.locator('[aria-pressed=true]'),
+    ])
+      await expect.poll(() => isInView(shown)).toBe(true);
+    expect(
+      await panel.evaluate((box: { scrollWidth: number; clientWidth: number }) => box.scrollWidth - box.clientWidth),
+    ).toBe(0);
+    expect(await violations(page)).toEqual([]);
+    await keepPicture(page, 'many-files');
+    await panel.getByLabel('Search files').fill('SHARED');
+    await panel.getByRole('button', { name: 'shared.txt of the user' }).click();
+    await panel.getByRole('region', { name: 'user:shared.txt' }).getByText('text/plain, 6 bytes').waitFor();
+
+    const downloading = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Export' }).click();
+    await page.getByLabel('A session to import').setInputFiles(await (await downloading).path());
+    await page.waitForURL((url) => url.searchParams.get('session') !== 'first');
+    await log.getByRole('button', { name: 'ball.svg saved, version 0, not in this session' }).click();
+    await panel.getByText('The file “ball.svg” is not in this session').waitFor();
+    expect(await panel.getByRole('region').count()).toBe(0);
+    await keepPicture(page, 'files-of-an-import');
+    await log.getByRole('button', { name: 'shared.txt saved, version 0' }).click();
+    await panel.getByRole('region', { name: 'user:shared.txt' }).waitFor();
     expect(errors).toEqual([]);
   });
 

@@ -143,3 +143,19 @@ export const ship = new FunctionTool({
       : { given };
   },
 });
+
+/** A tool that saves a picture, a file of the user, and 30 files, of which one has a name with a long word. */
+export const saveMany = new FunctionTool({
+  name: 'save_many',
+  description: 'Saves many files.',
+  execute: async (_args, context) => {
+    const text = (value: string) => ({ inlineData: { mimeType: 'text/plain', data: btoa(value) } });
+    const picture =
+      '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="40"><circle cx="20" cy="20" r="20"/></svg>';
+    await context.saveArtifact('ball.svg', { inlineData: { mimeType: 'image/svg+xml', data: btoa(picture) } });
+    await context.saveArtifact('user:shared.txt', text('shared'));
+    for (let index = 0; index < 30; index++)
+      await context.saveArtifact(`notes/${index}${index === 3 ? 'x'.repeat(200) : ''}.txt`, text(`note ${index}`));
+    return { saved: true };
+  },
+});

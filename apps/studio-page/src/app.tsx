@@ -31,7 +31,7 @@ import { InspectorHandle } from './inspector-handle.tsx';
 import { isStop } from './message-view.tsx';
 import { type StateValues, stateBefore } from './past-state.ts';
 import { agentAtWork } from './run-events.ts';
-import type { SavedArtifact } from './saved-artifacts.tsx';
+import { artifactsIn, type SavedArtifact, useStoredArtifacts } from './saved-artifacts.tsx';
 import { type ListedSessions, SessionList, useListedSessions } from './session-list.tsx';
 import { StateTab } from './state-tab.tsx';
 import { RunsTab } from './runs-tab.tsx';
@@ -347,6 +347,9 @@ function Workbench({ apps, hasLogin, place, goTo, list }: WorkbenchProps) {
     [before, shownEvents, now],
   );
 
+  const saves = useMemo(() => events.filter((event) => artifactsIn(event).length > 0).length, [events]);
+  const storedArtifacts = useStoredArtifacts(place, saves, saves > 0 || tab === 'artifacts');
+
   const [forkError, setForkError] = useState<string>();
   const isRunning = status === 'running' || status === 'reconnecting';
   const count = isPast ? shownPosition : events.length;
@@ -432,6 +435,7 @@ function Workbench({ apps, hasLogin, place, goTo, list }: WorkbenchProps) {
           prompts={root?.prompts ?? NO_PROMPTS}
           canSpeak={root?.canSpeak === true}
           call={call}
+          storedArtifacts={storedArtifacts}
           onSelectEvent={showEvent}
           onTrace={showTrace}
           onShowArtifact={showArtifact}
@@ -487,7 +491,7 @@ function Workbench({ apps, hasLogin, place, goTo, list }: WorkbenchProps) {
           </TabPanel>
           <TabPanel id="artifacts" className="tab-panel">
             <ErrorBoundary value={shownEvents}>
-              <ArtifactsTab place={place} events={events} count={count} selected={artifact} />
+              <ArtifactsTab place={place} events={events} count={count} selected={artifact} stored={storedArtifacts} />
             </ErrorBoundary>
           </TabPanel>
           <TabPanel id="agents" className="tab-panel">

@@ -1,9 +1,9 @@
-import { memo, useEffect, useMemo, useState } from 'react';
+import { memo, useEffect, useMemo, useRef, useState } from 'react';
 import { diffLines } from 'diff';
 import type { Event, Part, SessionKey } from '@eventloom/core';
-import { ServerError } from '@eventloom/client';
-import { Media, textIn } from './media.tsx';
-import type { SavedArtifact } from './saved-artifacts.tsx';
+import { Input, TextField } from 'react-aria-components';
+import { describeMedia, Media, textIn } from './media.tsx';
+import type { SavedArtifact, StoredArtifacts } from './saved-artifacts.tsx';
 import { client, messageOf } from './studio-client.ts';
 
 interface ArtifactsTabProps {
@@ -14,13 +14,16 @@ interface ArtifactsTabProps {
   readonly count: number;
   /** The artifact that the person chose elsewhere. */
   readonly selected: SavedArtifact | undefined;
+  readonly stored: StoredArtifacts;
 }
 
+/** Number of files from which on they can be searched. */
+const MANY = 8;
+
 /** Shows the artifacts of the session with their versions at the shown moment, and a preview. */
-export const ArtifactsTab = memo(function ArtifactsTab({ place, events, count, selected }: ArtifactsTabProps) {
+export const ArtifactsTab = memo(function ArtifactsTab({ place, events, count, selected, stored }: ArtifactsTabProps) {
   const { appName, userId, sessionId } = place;
   const session = useMemo(() => client.session({ appName, userId, sessionId }), [appName, userId, sessionId]);
-  const [stored, setStored] = useState<readonly string[]>([]);
   const [chosen, setChosen] = useState<string>();
   const [storedVersions, setStoredVersions] = useState<readonly number[]>([]);
   const [chosenVersion, setVersion] = useState<number>();
@@ -29,28 +32,12 @@ export const ArtifactsTab = memo(function ArtifactsTab({ place, events, count, s
   const [base, setBase] = useState<number>();
   const [basePart, setBasePart] = useState<Part>();
   const [error, setError] = useState<string>();
-  const [listError, setListError] = useState<string>();
-  const saved = useMemo(
-    () => events.filter(({ actions }) => Object.keys(actions.artifactDelta).length > 0).length,
-    [events],
-  );
-
-  useEffect(() => {
-    session
-      .listArtifacts()
-      .then((found) => {
-        setStored(found);
-        setListError(undefined);
-      })
-      .catch((thrown: unknown) => {
-        // The server stores a session with its first message.
-        if (!(ServerError.isInstance(thrown) && thrown.serverCode === 'SESSION_NOT_FOUND'))
-          setListError(messageOf(thrown));
-      });
-  }, [session, saved]);
+  const [search, setSearch] = useState('');
+  const list = useRef<HTMLUListElement>(null);
 
   useEffect(() => {
     if (!selected) return;
+    setSearch('');
     setChosen(selected.name);
     setVersion(selected.version);
     setBase(undefined);
@@ -58,8 +45,11 @@ export const ArtifactsTab = memo(function ArtifactsTab({ place, events, count, s
 
   const newest = useMemo(() => versionsAt(events, count), [events, count]);
   // A file that no event saved has no known time, so it is always shown.
-  const names = stored.filter((each) => newest.get(each) !== 'later');
-  const name = chosen !== undefined && names.includes(chosen) ? chosen : names[0];
+  const names = stored.names.filter((each) => newest.get(each) !== 'later');
+  const isMissing = chosen !== undefined && !names.includes(chosen);
+  const name = isMissing ? undefined : (chosen ?? names[0]);
+  const word = search.trim().toLowerCase();
+  const shown = names.filter((each) => each.toLowerCase().includes(word));
   const limit = name === undefined ? undefined : newest.get(name);
   const versions = typeof limit === 'number' ? storedVersions.filter((each) => each <= limit) : storedVersions;
   const isPast = count < events.length;
@@ -90,15 +80,25 @@ export const ArtifactsTab = memo(function ArtifactsTab({ place, events, count, s
     return () => {
       isCurrent = false;
     };
-  }, [session, name, version, base, saved]);
+  }, [session, name, version, base, stored]);
+
+  useEffect(() => {
+    list.current?.querySelector('[aria-pressed=true]')?.scrollIntoView({ block: 'nearest' });
+  }, [name]);
 
   return (
     <div className="artifacts">
       {names.length === 0 && (
         <p className="empty">{isPast ? 'No artifacts at this moment.' : 'No artifacts in this session.'}</p>
       )}
-      <ul>
-        {names.map((each) => (
+      {names.length > MANY && (
+        <TextField aria-label="Search files" value={search} onChange={setSearch}>
+          <Input placeholder={`Search ${names.length} files`} />
+        </TextField>
+      )}
+      {names.length > 0 && shown.length === 0 && <p className="empty">No file has “{search.trim()}” in its name.</p>}
+      <ul ref={list}>
+        {shown.map((each) => (
           <li key={each}>
             <button
               type="button"
@@ -109,20 +109,29 @@ export const ArtifactsTab = memo(function ArtifactsTab({ place, events, count, s
                 setChosen(each);
               }}
             >
-              {each}
+              <ArtifactName name={each} />
             </button>
           </li>
         ))}
       </ul>
-      {(listError ?? error) !== undefined && (
+      {(stored.error ?? error) !== undefined && (
         <p className="error" role="alert">
-          {listError ?? error}
+          {stored.error ?? error}
+        </p>
+      )}
+      {isMissing && stored.isCurrent && (
+        <p className="empty">
+          {isPast && stored.names.includes(chosen)
+            ? `The file “${chosen}” did not exist at this moment.`
+            : `The file “${chosen}” is not in this session: it was deleted, or the session was imported without its files.`}
         </p>
       )}
       {name !== undefined && part && (
         <section aria-label={name}>
           <div className="row">
-            <b>{name}</b>
+            <span className="file-name">
+              <ArtifactName name={name} /> <small>{describeMedia(part)}</small>
+            </span>
             <label>
               Version{' '}
               <select
@@ -157,6 +166,16 @@ export const ArtifactsTab = memo(function ArtifactsTab({ place, events, count, s
     </div>
   );
 });
+
+/** Shows the name of an artifact. The name of one that all sessions of the user share begins with `user:`. */
+function ArtifactName({ name }: { readonly name: string }) {
+  if (!name.startsWith('user:')) return <b>{name}</b>;
+  return (
+    <>
+      <b>{name.slice('user:'.length)}</b> <small>of the user</small>
+    </>
+  );
+}
 
 /**
  * Returns the newest version of each artifact at a moment, by the events that saved them. `later`: no version existed yet.

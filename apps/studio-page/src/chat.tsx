@@ -8,7 +8,13 @@ import { Composer } from './composer.tsx';
 import { ErrorBoundary } from './error-boundary.tsx';
 import { contentOf, isStop, MessageView, Stopped, textOf } from './message-view.tsx';
 import { RequestForm } from './request-form.tsx';
-import { artifactsByMessage, artifactsIn, type SavedArtifact, SavedArtifacts } from './saved-artifacts.tsx';
+import {
+  artifactsByMessage,
+  artifactsIn,
+  type SavedArtifact,
+  SavedArtifacts,
+  type StoredArtifacts,
+} from './saved-artifacts.tsx';
 import { messageOf } from './studio-client.ts';
 import { type ShownRequest, useAnswers } from './use-answers.ts';
 import { useEnd } from './use-end.ts';
@@ -31,6 +37,7 @@ interface ChatProps {
   /** True if the agent's model can run live. */
   readonly canSpeak: boolean;
   readonly call: VoiceCall;
+  readonly storedArtifacts: StoredArtifacts;
   readonly onSelectEvent: (id: string) => void;
   /** Shows the trace of a run. */
   readonly onTrace: (invocationId: string) => void;
@@ -54,6 +61,7 @@ export function Chat({
   prompts,
   canSpeak,
   call,
+  storedArtifacts,
   onSelectEvent,
   onTrace,
   onShowArtifact,
@@ -167,7 +175,12 @@ export function Chat({
                   </ErrorBoundary>
                   {saved && (
                     <ErrorBoundary value={saved}>
-                      <SavedArtifacts place={place} artifacts={saved} onShow={onShowArtifact} />
+                      <SavedArtifacts
+                        place={place}
+                        artifacts={saved}
+                        stored={storedArtifacts}
+                        onShow={onShowArtifact}
+                      />
                     </ErrorBoundary>
                   )}
                 </Fragment>

@@ -84,6 +84,25 @@ export function textIn({ text, inlineData }: Pick<Part, 'inlineData' | 'text'>):
   return isText(mimeType) ? decodeText(data) : undefined;
 }
 
+/** Returns the type and the size of a file: `image/png, 1.5 kB`. */
+export function describeMedia({ text, inlineData, fileData }: MediaProps['part']): string {
+  if (fileData) return fileData.mimeType ?? 'a file elsewhere';
+  const { mimeType = 'unknown type', data = '' } = inlineData ?? {};
+  // Four characters of base64 are three bytes.
+  const bytes =
+    text === undefined ? Math.floor((data.replace(/=+$/, '').length * 3) / 4) : new TextEncoder().encode(text).length;
+  const size = bytes < 1000 ? `${bytes} bytes` : BYTES.format(bytes);
+  return `${text === undefined ? mimeType : 'text'}, ${size}`;
+}
+
+const BYTES = new Intl.NumberFormat(undefined, {
+  notation: 'compact',
+  style: 'unit',
+  unit: 'byte',
+  unitDisplay: 'narrow',
+  maximumFractionDigits: 1,
+});
+
 function isText(mimeType: string): boolean {
   return mimeType.startsWith('text/') || mimeType === 'application/json';
 }
