@@ -21,9 +21,9 @@ interface FieldBase {
   readonly isNullable: boolean;
 }
 
-/** A group of fields: an object that is part of the answer. */
+/** A group of fields: an object that is part of the answer, or a list whose items have places of their own. */
 interface GroupField extends FieldBase {
-  readonly kind: 'group';
+  readonly kind: 'group' | 'tuple';
   readonly fields: readonly FormField[];
 }
 
@@ -126,7 +126,7 @@ class FieldMaker {
 
   make(given: unknown, place: FieldPlace): FormField {
     const { schema, isNullable } = this.#reader.read(given);
-    const { title, description, properties, items, anyOf } = schema;
+    const { title, description, properties, items, prefixItems, anyOf } = schema;
     const type = typeof schema['type'] === 'string' ? schema['type'] : '';
     const { key, name, isRequired, level = 0 } = place;
     const base = {
@@ -139,9 +139,10 @@ class FieldMaker {
     };
     const fallback = place.fallback ?? schema['default'];
     const choices = this.#reader.choicesOf(schema);
-    if ((type === 'object' || type === '') && isRecord(properties))
+    const isTuple = type === 'array' && Array.isArray(prefixItems);
+    if (isTuple || ((type === 'object' || type === '') && isRecord(properties)))
       return isRequired && !isNullable && level < MAX_LEVELS
-        ? { ...base, kind: 'group', fields: this.#fieldsOf(schema, properties, { ...place, fallback }) }
+        ? { ...base, kind: isTuple ? 'tuple' : 'group', fields: this.#fieldsOf(schema, { ...place, fallback }) }
         : this.#variantsOf(base, [{ ...schema, title: base.label }], fallback);
     if (choices.length > 0) return { ...base, kind: 'choice', choices, initial: textOf(fallback) };
     if (type === 'array' && isRecord(items)) return this.#listOf(base, schema, items, fallback);
@@ -155,15 +156,30 @@ class FieldMaker {
     };
   }
 
-  #fieldsOf({ required }: JsonFields, properties: JsonFields, { key, fallback, level = 0 }: FieldPlace): FormField[] {
+  #fieldsOf(schema: JsonFields, { key, fallback, level = 0 }: FieldPlace): FormField[] {
+    const { prefixItems, properties, required } = schema;
     const names = new Set(Array.isArray(required) ? required : []);
-    return Object.entries(properties).map(([name, property]) =>
+    const values = new Map(typeof fallback === 'object' && fallback !== null ? Object.entries(fallback) : []);
+    const inner = { level: level + 1 };
+    if (Array.isArray(prefixItems))
+      return prefixItems.map((item, index) => {
+        const name = String(index);
+        const field = this.make(item, {
+          ...inner,
+          key: keyIn(key, name),
+          name,
+          isRequired: true,
+          fallback: values.get(name),
+        });
+        return field.label === name ? { ...field, label: String(index + 1) } : field;
+      });
+    return Object.entries(isRecord(properties) ? properties : {}).map(([name, property]) =>
       this.make(property, {
+        ...inner,
         key: keyIn(key, name),
         name,
         isRequired: names.has(name),
-        fallback: isRecord(fallback) && Object.hasOwn(fallback, name) ? fallback[name] : undefined,
-        level: level + 1,
+        fallback: values.get(name),
       }),
     );
   }
@@ -194,26 +210,46 @@ class FieldMaker {
       (name) => all.length > 1 && all.every((constants) => Object.hasOwn(constants, name)),
     );
     const isLike = (schema: JsonFields): boolean =>
-      schemas.length === 1 ? isRecord(fallback) : this.#reader.isLike(schema, fallback);
+      schemas.length === 1 ? typeof fallback === 'object' && fallback !== null : this.#reader.isLike(schema, fallback);
     const chosen = fallback === undefined ? -1 : schemas.findIndex(isLike);
     const variants = schemas.map((schema, index): Variant => {
-      const { title, type, properties = {} } = schema;
+      const { properties = {} } = schema;
       const pick = (fields: unknown, isPicked: boolean): JsonFields =>
         Object.fromEntries(
           Object.entries(isRecord(fields) ? fields : {}).filter(([name]) => distinguishing.includes(name) === isPicked),
         );
       const constants = pick(all[index], true);
-      const values = Object.values(constants).map(choiceText).join(', ');
-      const label =
-        typeof title === 'string' ? title : values || `${typeof type === 'string' ? type : 'value'} ${index + 1}`;
+      const label = variantLabel(schema, constants);
       const shown = distinguishing.length === 0 ? schema : { ...schema, properties: pick(properties, false) };
       const place = { key: base.key, name: base.name, isRequired: true };
       const isFallback = index === chosen;
       const createField = (): FormField => this.make(shown, isFallback ? { ...place, fallback } : place);
       return { label, constants, createField };
     });
-    return { ...base, kind: 'variants', variants, initial: chosen < 0 ? '' : String(chosen) };
+    const labels = variants.map(({ label }) => label);
+    const numbered = variants.map((variant, index) =>
+      labels.indexOf(variant.label) === labels.lastIndexOf(variant.label)
+        ? variant
+        : { ...variant, label: `${variant.label} ${index + 1}` },
+    );
+    return { ...base, kind: 'variants', variants: numbered, initial: chosen < 0 ? '' : String(chosen) };
   }
+}
+
+/** Names of types for people. */
+const TYPE_NAMES = new Map<unknown, string>([
+  ['string', 'text'],
+  ['integer', 'number'],
+  ['number', 'number'],
+  ['boolean', 'true or false'],
+  ['array', 'list'],
+  ['object', 'group'],
+]);
+
+/** Returns the name of a variant: its title, the values that distinguish it, or its type. */
+function variantLabel({ title, type }: JsonFields, constants: JsonFields): string {
+  const values = Object.values(constants).map(choiceText).join(', ');
+  return typeof title === 'string' ? title : values || (TYPE_NAMES.get(type) ?? 'value');
 }
 
 /** Maximum number of empty items that a form begins with. */
@@ -310,6 +346,7 @@ export function initialTexts(field: FormField, level = 0): FieldTexts {
   const isShown = level < MAX_LEVELS;
   switch (field.kind) {
     case 'group':
+    case 'tuple':
       return Object.assign({}, ...field.fields.map((each) => initialTexts(each, level)));
     case 'variants':
       return chooseVariant(field, {}, isShown ? field.initial : '', level + 1);
@@ -378,6 +415,7 @@ export function readAnswer(
 function readField(field: FormField, texts: FieldTexts, errors: Record<string, string>): unknown {
   const { key, isRequired, isNullable } = field;
   const absent = isRequired && isNullable ? null : undefined;
+  if (field.kind === 'tuple') return field.fields.map((each) => readField(each, texts, errors));
   if (field.kind === 'group') {
     const entries = field.fields.flatMap((each) => {
       const value = readField(each, texts, errors);
@@ -460,7 +498,8 @@ export function refusedFields(
 /** Returns the key of the innermost field around a place such as `lines.0.count`, which is inside the given field; undefined if there is none. */
 function keyOf(field: FormField, texts: FieldTexts, place: string): string | undefined {
   switch (field.kind) {
-    case 'group': {
+    case 'group':
+    case 'tuple': {
       // A name may contain a dot.
       const inner = field.fields
         .filter(({ name }) => place === name || place.startsWith(`${name}.`))

@@ -106,6 +106,7 @@ interface FieldViewProps {
 function FieldView({ field, ...props }: FieldViewProps) {
   switch (field.kind) {
     case 'group':
+    case 'tuple':
       // The answer itself needs no frame.
       return field.key === '' ? (
         <GroupContent field={field} {...props} />
@@ -126,7 +127,7 @@ function FieldView({ field, ...props }: FieldViewProps) {
 
 /** Shows the fields of a group without a frame, and other fields as they are. */
 function GroupContent({ field, ...props }: FieldViewProps) {
-  if (field.kind !== 'group') return <FieldView field={field} {...props} />;
+  if (field.kind !== 'group' && field.kind !== 'tuple') return <FieldView field={field} {...props} />;
   return field.fields.map((each) => <FieldView key={each.key} field={each} {...props} />);
 }
 
