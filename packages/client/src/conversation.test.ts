@@ -80,6 +80,20 @@ describe('text', () => {
     expect(shown(reduce(event({ author: 'helper', ...error })))).toEqual(['helper: error']);
   });
 
+  test('of an agent in a node of a graph is shown once, live and when the session is read', () => {
+    const agent = { author: 'writer', branch: 'writer@1-0', executionId: 'x2', responseId: 'r1' };
+    const chunks = [chunk('Blue', 'r1', agent), chunk(' sky', 'r1', agent)];
+    const whole = event({ ...agent, id: 'whole' });
+    const output = text('node', 'Blue sky', { executionId: 'x1', responseId: 'r1' });
+    const live = reduce(...chunks, whole);
+    expect(shown(live)).toEqual(['writer: Blue sky']);
+    const stored = [text('writer', 'Blue sky', { ...agent, id: 'whole' }), output];
+    for (const read of [reduceEvents(live, [output]), reduce(...stored), reduce(...chunks, whole, output, ...stored)])
+      expect(shown(read)).toEqual(['writer: Blue sky']);
+    // The agent may run where its events are not read.
+    expect(shown(reduce(output))).toEqual(['node: Blue sky']);
+  });
+
   test.each([
     [{ done: true }, 'done'],
     [{ error: 'no' }, 'done (interrupted)'],

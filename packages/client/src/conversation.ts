@@ -144,16 +144,19 @@ export function reduceEvents(conversation: Conversation, events: Iterable<Event>
     const seen = newSeen ?? progress.seen;
     const reply = `${invocationId} ${responseId}`;
     const isHidden = HIDDEN.test(object);
-    const open = (draft ?? conversation).progress.open.get(keyOf(event));
+    const key = keyOf(event);
+    const open = (draft ?? conversation).progress.open.get(key);
     // A run that is followed from its start sends the chunks of whole replies again.
     if (seen.has(id) || (partial && (isHidden || seen.has(reply) || open?.chunks.includes(id)))) continue;
     draft ??= { ...conversation, messages: [...messages], progress: { open: new Map(progress.open), seen } };
     if (partial) addChunk(draft, event);
     else {
+      // The output of a graph node has the reply of the agent that it ran.
+      const isRepeated = seen.has(reply) && !seen.has(`${reply} ${key}`);
       draft.progress.seen = newSeen ??= new Set(seen);
       newSeen.add(id);
-      if (responseId !== undefined) newSeen.add(reply);
-      addWhole(draft, event, isHidden);
+      if (responseId !== undefined) newSeen.add(reply).add(`${reply} ${key}`);
+      addWhole(draft, event, isHidden, isRepeated);
     }
   }
   if (!draft) return conversation;
@@ -201,18 +204,21 @@ interface Draft extends Omit<Conversation, 'progress'> {
   };
 }
 
-function addWhole(draft: Draft, event: Event, isHidden: boolean): void {
-  const { actions, errorCode, errorMessage = '' } = event;
+/** @param isRepeated true if another event has the content of this one */
+function addWhole(draft: Draft, event: Event, isHidden: boolean, isRepeated: boolean): void {
+  const { actions, errorCode, errorMessage = '', responseId } = event;
   const { rewindBeforeInvocationId: rewound, compaction, transferToAgent } = actions;
   changeState(draft, actions);
   if (rewound !== undefined) rewind(draft, rewound);
   if (compaction !== undefined || isHidden) return;
   addResponses(draft, event);
-  const parts = partsOf(event);
+  const parts = isRepeated ? [] : partsOf(event);
   addRequests(draft, event);
   if (transferToAgent !== undefined) parts.push({ type: 'transfer', agentName: transferToAgent });
   if (errorCode !== undefined) parts.push({ type: 'error', code: errorCode, message: errorMessage });
-  if (parts.length > 0 || event.interrupted || event.turnComplete) addParts(draft, event, parts);
+  // The text of an agent in a graph is in its chunks alone while the run is streamed.
+  const isEnd = responseId !== undefined && draft.progress.open.get(keyOf(event))?.responseId === responseId;
+  if (parts.length > 0 || event.interrupted || event.turnComplete || isEnd) addParts(draft, event, parts);
 }
 
 function changeState(draft: Draft, { stateDelta, removedState = [] }: EventActions): void {
