@@ -14,8 +14,10 @@ import {
   BaseLlm,
   FunctionTool,
   LlmAgent,
+  LongRunningFunctionTool,
   node,
   type NodeContext,
+  RequestInput,
   Runner,
   SequentialAgent,
   Workflow,
@@ -171,6 +173,26 @@ describe.each([true, false])(
         for (const name of names.filter(Boolean)) expect([name, runs.get(name)]).toEqual([name, 1]);
         const outputs = after.flatMap(({ output }) => output ?? []);
         expect(outputs).toEqual(['f', 'i', 'i', 'l']);
+      });
+    });
+
+    test('continues all calls of an agent in a workflow, of which one waits and one runs a workflow that asks', async () => {
+      const flow = (runs: Runs) => {
+        const step = node(() => (runs.note('step'), 'stepped'), { name: 'step' });
+        const ask = node(() => new RequestInput({ interruptId: 'city' }), { name: 'ask' });
+        const inputSchema = { type: 'object', properties: {} };
+        const asking = new Workflow({ name: 'asking', inputSchema, edges: [['START', step, ask]] });
+        const wait = new LongRunningFunctionTool({ name: 'wait', description: '', execute: () => runs.note('wait') });
+        const model = new PlannedModel(['wait', 'buy', 'asking']);
+        const agent = new LlmAgent({ name: 'agent', model, tools: [wait, ...runs.tools('buy'), asking] });
+        return new Workflow({ name: 'flow', edges: [['START', agent]] });
+      };
+      await loseEachTime(flow, { stores, isResumable: true }, (_before, after, runs) => {
+        const asked = after.flatMap(getFunctionCalls).filter(({ name }) => name === 'adk_request_input');
+        expect([...new Set(asked.map(({ id }) => id))]).toEqual(['city']);
+        const responses = after.flatMap(getFunctionResponses).filter(({ name }) => name === 'buy');
+        expect(responses).toHaveLength(1);
+        expect(runs.get('wait') ?? 0).toBeLessThan(2);
       });
     });
   },

@@ -45,6 +45,10 @@ export class AgentNode extends BaseNode {
     return [this.agent];
   }
 
+  override get continuesCalls(): boolean {
+    return true;
+  }
+
   /** Returns the output of an LLM agent as it is, because the agent has parsed it with its schema. */
   protected override checkOutput(output: unknown): Promise<unknown> {
     return isLlmAgent(this.agent) ? Promise.resolve(output) : super.checkOutput(output);

@@ -133,7 +133,8 @@ describe('a message to a workflow that waits', () => {
 
   test('is the same request if it is sent again, and another one with another text', async () => {
     const { runner } = await play(new Workflow({ name: 'w', edges: [['START', city, end]] }), ['go']);
-    const send = (text: string) => runner.run({ ...said([{ text }]), requestId: 'r', ifKnown: 'follow' });
+    const send = (text: string) =>
+      runner.run({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text }] }, requestId: 'r', ifKnown: 'follow' });
     const events = await send('7');
     expect(outputs(events)).toEqual(['end "7"']);
     expect(outputs(await send('7'))).toEqual(['end "7"']);

@@ -122,6 +122,11 @@ export abstract class BaseNode<TInput = unknown, _TOutput = unknown> extends Bas
     return false;
   }
 
+  /** True for a node that continues its calls when it runs again, and waits again for those that are open. @internal */
+  get continuesCalls(): boolean {
+    return false;
+  }
+
   /** Does the work of the node. */
   protected abstract runImpl(context: AdkNodeContext, input: TInput): AsyncGenerator<unknown, void, void>;
 

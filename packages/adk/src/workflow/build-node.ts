@@ -141,6 +141,10 @@ class RenamedNode extends BaseNode {
     return this.inner.requiresAllPredecessors;
   }
 
+  override get continuesCalls(): boolean {
+    return this.inner.continuesCalls;
+  }
+
   protected override runImpl(context: AdkNodeContext, input: unknown): AsyncGenerator<unknown, void, void> {
     return this.inner.run(context, input);
   }

@@ -59,6 +59,8 @@ export class AdkNodeHistory {
   readonly #records = new Map<string, NodeRecord[]>();
   /** The last answer to each question. */
   readonly answers: Record<string, unknown> = {};
+  /** The calls within which a node asked a question that is open. */
+  readonly waitingCallIds: ReadonlySet<string>;
   /** True if anything ran before. */
   readonly isContinued: boolean;
   /** True if the workflow is continued by a message, and not because its process was lost. */
@@ -119,6 +121,7 @@ export class AdkNodeHistory {
           });
       }
     }
+    this.waitingCallIds = new Set([...open.values()].flatMap(({ callIds }) => callIds));
     this.isContinued = isContinued;
     this.isRepeated = isRepeated;
     this.isPrompted = events.findLast(({ content }) => content)?.author === 'user';

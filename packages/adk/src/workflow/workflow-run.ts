@@ -147,7 +147,7 @@ export class WorkflowRun implements NodeRuns {
    */
   knownAt(nodePath: string, node: BaseNode): number | undefined {
     const prior = this.history.peek(`${nodePath}.${node.name}`, node.rerunOnResume);
-    if (!prior || !knownResult(prior, node, undefined)) return undefined;
+    if (!prior || !this.#knownResult(prior, node, undefined)) return undefined;
     return isDone(prior) ? prior.end : Math.max(prior.end, prior.answeredAt);
   }
 
@@ -164,7 +164,7 @@ export class WorkflowRun implements NodeRuns {
     const done = this.#done.get(place);
     if (done) return done;
     const prior = this.history.take(nodePath, node.rerunOnResume);
-    const known = prior && knownResult(prior, node, outer.branch);
+    const known = prior && this.#knownResult(prior, node, outer.branch);
     const branch =
       options.overrideBranch ??
       (options.useSubBranch ? createSubBranch(outer.branch, { name, runId: options.runId }) : outer.branch);
@@ -202,6 +202,23 @@ export class WorkflowRun implements NodeRuns {
     if (context.interruptIds.length === 0) this.#outputs.set(name, context.output);
     if (options.number !== undefined) this.#keep(place, node, context);
     return context;
+  }
+
+  /** Returns the result of an earlier run that need not be repeated, or that still waits. */
+  #knownResult(prior: NodeRecord, node: BaseNode, outerBranch: string | undefined): NodeResult | undefined {
+    const { output, route, branch = outerBranch, asked, answers } = prior;
+    const done = { output, route, branch, interruptIds: [] };
+    if (isDone(prior)) return done;
+    if (asked.size === 0) return undefined;
+    const open = [...asked.keys()].filter((id) => !answers.has(id));
+    const isAsked = open.some((id) => isPersonRequest(asked.get(id) ?? {}) || this.history.waitingCallIds.has(id));
+    // An agent whose process was lost may have calls to run, and otherwise finds out that it still waits.
+    const isLeft = !node.continuesCalls || (isAsked && this.history.isPrompted);
+    if (open.length > 0 && answers.size === 0 && isLeft) return { ...done, interruptIds: open };
+    if (node.rerunOnResume) return undefined;
+    if (open.length > 0) return { ...done, interruptIds: open };
+    const values = [...asked.keys()].map((id) => answers.get(id));
+    return { ...done, output: values.length === 1 ? values[0] : values };
   }
 
   /** Keeps the result of a node that is done. */
@@ -416,18 +433,4 @@ export class WorkflowRun implements NodeRuns {
 /** Returns true for the first run of a node in the first runs of all nodes around it. */
 function isFirst(activation: string): boolean {
   return activation.split('.').every((count) => count === '1');
-}
-
-/** Returns the result of an earlier run that need not be repeated, or that still waits. */
-function knownResult(prior: NodeRecord, node: BaseNode, outerBranch: string | undefined): NodeResult | undefined {
-  const { output, route, branch = outerBranch, asked, answers } = prior;
-  const done = { output, route, branch, interruptIds: [] };
-  if (isDone(prior)) return done;
-  if (asked.size === 0) return undefined;
-  const open = [...asked.keys()].filter((id) => !answers.has(id));
-  if (open.length > 0 && answers.size === 0) return { ...done, interruptIds: open };
-  if (node.rerunOnResume) return undefined;
-  if (open.length > 0) return { ...done, interruptIds: open };
-  const values = [...asked.keys()].map((id) => answers.get(id));
-  return { ...done, output: values.length === 1 ? values[0] : values };
 }
