@@ -40,6 +40,7 @@ const limits = { testTimeout: 300_000, hookTimeout: 300_000, expect: { poll: { t
 /** Tests that take long although their files are small: attacks, counts, and suites over the storage of another process. */
 const longTests = [
   'tests/nemesis/',
+  'tests/agent-trees/',
   'tests/back-ends/',
   'tests/processes/',
   'tests/clients/',

@@ -11,7 +11,15 @@ import {
 import { Calls, faultOfLeftRun, mergeRunConfigs } from '@eventloom/core/internal';
 import { answeredRun, checkAnswers, findAnsweredRun } from './answered-run.ts';
 import { stampEvent } from './event-committer.ts';
-import { type ReplayedEvent, replayedEvents, type ResumedRun, readResumedRun } from './resume/resumed-run.ts';
+import { closeRun } from './resume/close-run.ts';
+import {
+  eventsOfRun,
+  hasEnded,
+  type ReplayedEvent,
+  replayedEvents,
+  type ResumedRun,
+  readResumedRun,
+} from './resume/resumed-run.ts';
 import { endOpenRun, NOT_RESUMABLE } from './resume/end-open-run.ts';
 import { checkNotIn, checkNotKnown, handleKnownRequest } from './resume/known-request.ts';
 import type { RunControl } from './run-control.ts';
@@ -201,11 +209,25 @@ async function lockForContinuedRun(
       }
     } catch (error) {
       await lock.withdraw();
+      if (isResume && lock.run?.wasOpen) await closeIfOver(runner, request, resumedId, begun, abortSignal);
       throw error;
     }
     // The answered run ended, or began to wait, before the session was locked, or older events show another one.
     await lock.withdraw();
   }
+}
+
+/** Closes an open run of which the session has the end, or nothing: its process ended before it released the session, or stored the message. */
+async function closeIfOver(
+  runner: Runner,
+  { key: { userId, sessionId } }: RunRequest,
+  invocationId: string,
+  { loaded: { session, derived } }: BegunSession,
+  abortSignal: AbortSignal | undefined,
+): Promise<void> {
+  const [first] = eventsOfRun(session.events, invocationId);
+  if (first && !hasEnded(Calls.of(session, derived), first)) return;
+  await closeRun(runner, { userId, sessionId, invocationId, reason: 'the run cannot be resumed', abortSignal });
 }
 
 /** The parts of a lock request that differ between attempts. */

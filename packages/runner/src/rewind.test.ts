@@ -2,6 +2,7 @@ import { InMemoryArtifactService } from '@eventloom/artifacts';
 import {
   BaseAgent,
   ConfigurationError,
+  createEvent,
   type Event,
   InvalidRequestError,
   type InvocationContext,
@@ -214,6 +215,21 @@ test('a rewind closes the unfinished run that it undoes', async () => {
   expect(state).toEqual({});
   const end = { state: 'interrupted', code: 'RUN_ABANDONED' };
   expect(await sessionService.findRun({ ...KEY, id: invocationId })).toMatchObject({ invocationId, end });
+  expect((await runner.listOpenRuns()).runs).toEqual([]);
+});
+
+test('a rewind closes an unfinished run that waited, also if another run has ended since', async () => {
+  const { runner, sessionService, turn } = await setUp();
+  const first = await turn(write({ a: 1 }));
+  await turn(write({ b: 1 }));
+  // The state after the first run took an answer, and its process ended.
+  const run = await sessionService.beginRun({ ...KEY, invocationId: first, resumable: true, continues: true });
+  const session = (await sessionService.getSession(KEY)) ?? expect.unreachable();
+  const event = createEvent({ author: 'user', invocationId: first });
+  await sessionService.appendEvent({ session, event, lease: run.lease });
+  await sessionService.releaseLease(run.lease, { keepRunOpen: true });
+  expect((await runner.listOpenRuns()).runs).toMatchObject([{ invocationId: first }]);
+  await runner.rewindAsync({ ...IDS, rewindBeforeInvocationId: first });
   expect((await runner.listOpenRuns()).runs).toEqual([]);
 });
 

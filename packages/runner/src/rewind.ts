@@ -159,11 +159,14 @@ interface RewindPlan {
   readonly coveredUntil: number;
   /** The session's artifacts that were saved or deleted since, and those that an earlier rewind has not restored yet. */
   readonly artifacts: ArtifactsToRestore;
-  /** The ids of the invocation and of all later ones, the oldest first. Foreign events may have none. */
+  /** The ids of the invocations with undone events, in the order of their newest ones. Foreign events may have none. */
   readonly undoneInvocations: ReadonlySet<string>;
 }
 
-/** Finds the session's open run among invocations. A run begins only when the one before it has ended, so only the newest run can be open. */
+/**
+ * Finds the session's open run among invocations, which are in the order of their newest events. A run begins, or continues, only when the one
+ * before it has ended or waits, so only the newest run can be open.
+ */
 async function findOpenRun(
   service: BaseSessionService,
   key: SessionKey,
@@ -210,7 +213,11 @@ async function planRewind(
       coveredUntil = Math.max(coveredUntil, event.actions.compaction?.endTimestamp ?? -Infinity);
       artifacts.add(event, rewoundFrom !== undefined);
       if (rewoundFrom === undefined) applyOwn(state, event);
-      else if (event.invocationId !== '') undoneInvocations.add(event.invocationId);
+      else if (event.invocationId !== '') {
+        // In the order of their newest events.
+        undoneInvocations.delete(event.invocationId);
+        undoneInvocations.add(event.invocationId);
+      }
     }
   }
   if (rewoundFrom === undefined) {

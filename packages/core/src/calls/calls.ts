@@ -374,13 +374,17 @@ export function isRunWaiting(calls: Calls, invocationId: string): boolean {
 }
 
 /**
- * Returns the calls of `open` and `unsettled` to which nobody but the run could respond. Leaves out long-running calls, and, while the run waits,
- * the calls of agents whose own tools wait: they wait with them.
+ * Returns the calls of `open` and `unsettled` to which nobody but the run could respond. Leaves out long-running calls. While the run waits, it
+ * also leaves out what may wait with it: the approved calls of agents that a tool or a graph runs, and the calls around agents that ask.
  */
 export function unansweredCalls(calls: Calls, invocationId: string): SessionCall[] {
-  const enclosing = awaitedCalls(calls, invocationId).flatMap(({ event }) => enclosingCallIds(event.branch));
-  const left = new Set([...calls.open(invocationId), ...calls.unsettled(invocationId)]);
-  return [...left].filter(({ id, isLongRunning }) => !isLongRunning && !enclosing.includes(id));
+  const open = calls.open(invocationId).filter(({ isLongRunning }) => !isLongRunning);
+  const approved = calls.unsettled(invocationId).filter(({ isLongRunning }) => !isLongRunning);
+  const left = [...new Set([...open, ...approved])];
+  if (!isRunWaiting(calls, invocationId)) return left;
+  const asking = calls.all.filter(({ isLongRunning, event }) => isLongRunning && event.invocationId === invocationId);
+  const around = new Set(asking.flatMap(({ branch }) => enclosingCallIds(branch)));
+  return left.filter((call) => !around.has(call.id) && !(approved.includes(call) && enclosureOf(call.branch) !== ''));
 }
 
 /** Returns the calls that a run waits for; none if it cannot continue. */

@@ -229,20 +229,34 @@ describe('a resumed run', () => {
     expect(await open()).toMatchObject([{ invocationId: params.invocationId, heldUntilMs: 0 }]);
   });
 
-  test('stays open if it is refused, until it is closed', async () => {
+  test('is closed by an attempt to resume it if the session has nothing of it', async () => {
     const { runner, open, params, sessionService } = await left(halting(new Gate()));
     // As another program rewinds: `rewindAsync` closes the run first.
     const actions = { rewindBeforeInvocationId: params.invocationId };
     const session = await sessionService.getSession(KEY);
     const event = createEvent({ author: 'user', invocationId: 'other', actions });
     await sessionService.appendEvent({ session: session ?? expect.unreachable(), event });
-    const before = await open();
-    expect(before).toHaveLength(1);
+    expect(await open()).toHaveLength(1);
     await expect(runner.run(params)).rejects.toThrow(InvalidRequestError);
-    expect(await open()).toEqual(before);
-    expect(await runner.closeRun({ ...params, reason: 'it cannot be resumed' })).toBeUndefined();
     expect(await open()).toEqual([]);
     await sessionService.releaseLease(await sessionService.acquireLease({ ...KEY, onBusy: 'reject' }));
+  });
+
+  test('is closed with its outcome by an attempt to resume it if the session has its end', async () => {
+    const gate = new Gate();
+    gate.open();
+    const { runner, open, sessionService, stored } = await setUp(halting(gate));
+    const { invocationId } = (await runner.run(saying()))[0] ?? expect.unreachable();
+    const before = await stored();
+    // The state after a process that ended before it released the session.
+    const run = await sessionService.beginRun({ ...KEY, invocationId, resumable: true, continues: true });
+    await sessionService.releaseLease(run.lease, { keepRunOpen: true });
+    expect(await open()).toHaveLength(1);
+    await expect(runner.run({ userId: 'u', sessionId: 's', invocationId })).rejects.toThrow('has ended');
+    expect(await open()).toEqual([]);
+    expect(await stored()).toEqual(before);
+    const end = { state: 'completed' };
+    expect(await sessionService.findRun({ ...KEY, id: invocationId })).toMatchObject({ end });
   });
 
   test('keeps its options unless others are given', async () => {
