@@ -9,7 +9,7 @@ import {
   type JsonValue,
   OutputSchemaError,
 } from '@eventloom/core';
-import { Calls, enclosureOf, isBookkeeping, jsonOrText, sealJson } from '@eventloom/core/internal';
+import { Calls, enclosureOf, isBookkeeping, isCancelled, jsonOrText, sealJson } from '@eventloom/core/internal';
 import { isLlmAgent, type LlmAgent } from '@eventloom/llm-agent';
 import { toModelContent } from '@eventloom/llm-agent/internal';
 import { copyWithOutputSchema, nodeOptionsOf } from '../agent-options.ts';
@@ -223,15 +223,16 @@ class NodeTurn extends BaseAgent {
     context.pause();
   }
 
-  /** True while the user has not answered a call of the agent. The node is then not done, whatever the model said meanwhile. */
+  /** True while the user has not answered a call of the agent that was not cancelled. The node is then not done, whatever the model said meanwhile. */
   #waits({ invocationId, session, invocation }: InvocationContext): boolean {
     const withResult = new Set(this.#agent.tools.flatMap((tool) => (tool instanceof OpenCallTool ? tool.name : [])));
     return Calls.of(session, invocation.derived)
       .longRunningIn(invocationId)
       .some(
-        ({ call, responses, event: { nodeInfo } }) =>
-          nodeInfo?.path === this.#node.nodePath &&
-          !responses.some(({ event: { author } }) => author === 'user' || withResult.has(call.name ?? '')),
+        (made) =>
+          made.event.nodeInfo?.path === this.#node.nodePath &&
+          !isCancelled(made) &&
+          !made.responses.some(({ event: { author } }) => author === 'user' || withResult.has(made.call.name ?? '')),
       );
   }
 }

@@ -1,19 +1,22 @@
-import { type BaseAgent, type Event, getFunctionCalls, getFunctionResponses } from '@eventloom/core';
+import { type BaseAgent, type Event, getFunctionCalls, getFunctionResponses, type Part } from '@eventloom/core';
 import { Calls } from '@eventloom/core/internal';
 import { findLooseEnds } from '@eventloom/runner';
-import { ScriptedModel } from '@eventloom/testing';
+import { fixedPlatform, Gate, ScriptedModel } from '@eventloom/testing';
 import { expect, test, vi } from 'vitest';
 import { answer, KEY, outputsOf, talk } from '../fixtures/workflow-talk.ts';
 import {
   AgentTool,
   FunctionTool,
+  InMemorySessionService,
   JoinNode,
   LlmAgent,
+  LongRunningFunctionTool,
   node,
   type NodeContext,
   type NodeLike,
   ParallelAgent,
   RequestInput,
+  Runner,
   SequentialAgent,
   Workflow,
 } from '../index.ts';
@@ -88,7 +91,7 @@ test('the turn of an agent in a node looks at no calls of earlier runs', async (
 });
 
 /** Runs a workflow of an agent and a last node, and answers its questions one after the other. Returns what ran, in order, and the loose ends. */
-async function answerEach(agentOf: (ran: string[]) => BaseAgent) {
+async function answerEach(agentOf: (ran: string[]) => NodeLike) {
   const ran: string[] = [];
   const last = node(() => void ran.push('last'), { name: 'last' });
   const { send, stored, sessionService } = await talk([['START', agentOf(ran), last]]);
@@ -168,3 +171,42 @@ test.each<[string, (ran: string[]) => BaseAgent, readonly string[]]>([
     expect(looseEnds).toEqual([]);
   },
 );
+
+test('a node that runs others side by side waits until all of their questions are asked and answered', async () => {
+  const { ran, looseEnds } = await answerEach((ran) => {
+    const asks = node(() => new RequestInput({ interruptId: 'q' }), { name: 'asks' });
+    const buys = buying('buys', ran, ['b1']);
+    const work = async (context: NodeContext) => {
+      await Promise.all([context.runNode(asks), context.runNode(buys, 'go')]);
+    };
+    return node(work, { name: 'both', rerunOnResume: true });
+  });
+  expect(ran).toEqual(['b1', 'last']);
+  expect(looseEnds).toEqual([]);
+});
+
+test('an agent whose call was cancelled when the time of its node was up ends after the answer to another question', async () => {
+  const platform = fixedPlatform();
+  const wait = new LongRunningFunctionTool({ name: 'wait', description: 'Waits.', execute: () => undefined });
+  const gate = new Gate();
+  const slow = new FunctionTool({ name: 'slow', description: 'Slow.', execute: () => gate.pass() });
+  const model = new ScriptedModel([{ calls: [{ name: 'wait' }, { name: 'slow' }] }, 'Done.']);
+  const works = new LlmAgent({ name: 'works', model, tools: [wait, slow] });
+  const asks = node(() => new RequestInput({ interruptId: 'q' }), { name: 'asks' });
+  const work = async (context: NodeContext) => {
+    await Promise.all([context.runNode(asks), context.runNode(works, 'go')]);
+  };
+  const both = node(work, { name: 'both', rerunOnResume: true, timeout: 1 });
+  const end = node(() => 'end', { name: 'end' });
+  const agent = new Workflow({ name: 'w', edges: [['START', both, end]] });
+  const sessionService = new InMemorySessionService({ platform });
+  const runner = new Runner({ agent, appName: 'app', platform, sessionService });
+  await sessionService.createSession(KEY);
+  const send = (part: Part) => runner.run({ userId: 'u', sessionId: 's', newMessage: { role: 'user', parts: [part] } });
+  const asking = send({ text: 'go' });
+  await gate.reached;
+  platform.advance(2000);
+  await asking;
+  expect(outputsOf(await send(answer('q', { result: 1 }))).at(-1)).toBe('end');
+  expect(await findLooseEnds(sessionService, KEY)).toEqual([]);
+});

@@ -9,7 +9,9 @@ import {
 } from '@eventloom/core';
 import {
   type AbortGuard,
+  Calls,
   checkOptions,
+  isCancelled,
   isPersonRequest,
   mergeEventActions,
   type OptionRules,
@@ -204,18 +206,22 @@ export class WorkflowRun implements NodeRuns {
     return context;
   }
 
-  /** Returns the result of an earlier run that need not be repeated, or that still waits. */
+  /** Returns the result of an earlier run that need not be repeated, or that still waits. A question that was cancelled counts as none. */
   #knownResult(prior: NodeRecord, node: BaseNode, outerBranch: string | undefined): NodeResult | undefined {
     const { output, route, branch = outerBranch, asked, answers } = prior;
     const done = { output, route, branch, interruptIds: [] };
     if (isDone(prior)) return done;
     if (asked.size === 0) return undefined;
-    const open = [...asked.keys()].filter((id) => !answers.has(id));
+    const { session, derived } = this.context.invocation;
+    const calls = Calls.of(session, derived);
+    const made = prior.events.flatMap((event) => calls.madeIn(event));
+    const cancelled = new Set(made.filter(isCancelled).map(({ id }) => id));
+    const open = [...asked.keys()].filter((id) => !answers.has(id) && !cancelled.has(id));
     const isAsked = open.some((id) => isPersonRequest(asked.get(id) ?? {}) || this.history.waitingCallIds.has(id));
     // An agent whose process was lost may have calls to run, and otherwise finds out that it still waits.
     const isLeft = !node.continuesCalls || (isAsked && this.history.isPrompted);
     if (open.length > 0 && answers.size === 0 && isLeft) return { ...done, interruptIds: open };
-    if (node.rerunOnResume) return undefined;
+    if (node.rerunOnResume || answers.size === 0) return undefined;
     if (open.length > 0) return { ...done, interruptIds: open };
     const values = [...asked.keys()].map((id) => answers.get(id));
     return { ...done, output: values.length === 1 ? values[0] : values };
@@ -334,7 +340,12 @@ export class WorkflowRun implements NodeRuns {
         this.#warnOfStoppedRuns(context, name);
         return;
       } catch (thrown) {
-        if (NodeInterruptedError.isInstance(thrown)) return;
+        if (NodeInterruptedError.isInstance(thrown)) {
+          // Runs beside the one that waits come to their ends or to questions of their own, unless the time of the attempt is up.
+          const started = [...(this.#dynamic.get(context)?.started.values() ?? [])];
+          await guard.until(Promise.allSettled(started)).catch(() => undefined);
+          return;
+        }
         place.guard.check();
         const { reason } = guard.signal;
         const error: unknown = AdkNodeTimeoutError.isInstance(reason) ? reason : thrown;
