@@ -206,10 +206,11 @@ export class AdkRunner extends Runner {
     // The run reads its parameters when it begins.
     const asked: { newMessage?: Content | undefined } & AdkRunAsyncParams = withRunConfig({ ...params });
     return withAdkEnds(super.runAsync(asked), params, this.hidesBookkeeping, async () => {
-      const events = await readRecentEvents(this, params);
-      const answer =
-        toKnownAnswer(events, asked.requestId ?? asked.runConfig?.requestId, text) ??
-        ((confirms && toConfirmation(events, text)) || (this.takesTextAnswers && toAnswer(this.agent, events, text)));
+      const sent = await readSentMessage(this, params, asked.requestId ?? asked.runConfig?.requestId);
+      const events = sent ? [] : await readRecentEvents(this, params);
+      const answer = sent
+        ? toSentAnswer(sent, text)
+        : (confirms && toConfirmation(events, text)) || (this.takesTextAnswers && toAnswer(this.agent, events, text));
       if (answer) asked.newMessage = answer;
     });
   }
@@ -302,10 +303,23 @@ async function readRecentEvents(
   return (await sessionService.getSession({ appName, userId, sessionId, config }))?.events ?? [];
 }
 
-/** Returns the text of a request that is sent again as the answer as which it is stored; undefined if it is not stored as an answer. */
-function toKnownAnswer(events: readonly Event[], requestId: string | undefined, text: string): Content | undefined {
-  const stored = events.find(({ author, requestId: known }) => author === 'user' && known === requestId);
-  const [answer] = requestId !== undefined && stored ? getFunctionResponses(stored) : [];
+/** Reads the stored message of a request that was sent before; undefined for a new one. */
+async function readSentMessage(
+  { appName, sessionService }: Runner,
+  { userId, sessionId }: RunAsyncParams,
+  requestId: string | undefined,
+): Promise<Event | undefined> {
+  if (requestId === undefined) return undefined;
+  const key = { appName, userId, sessionId };
+  const run = await sessionService.findRun({ ...key, id: requestId });
+  if (!run) return undefined;
+  const session = await sessionService.getSession({ ...key, config: { afterSeq: run.firstSeq - 1 } });
+  return session?.events.find((event) => event.author === 'user' && event.requestId === requestId);
+}
+
+/** Returns a text that is sent again as the answer as which it was stored; undefined if it was stored as a text. */
+function toSentAnswer(sent: Event, text: string): Content | undefined {
+  const [answer] = getFunctionResponses(sent);
   if (!answer) return undefined;
   const { id = '', name = '', response: { result } = {} } = answer;
   const response =
