@@ -9,7 +9,7 @@ import {
   type JsonValue,
   OutputSchemaError,
 } from '@eventloom/core';
-import { Calls, enclosureOf, isBookkeeping, isCancelled, jsonOrText, sealJson } from '@eventloom/core/internal';
+import { Calls, isBookkeeping, isCancelled, jsonOrText, sealJson } from '@eventloom/core/internal';
 import { isLlmAgent, type LlmAgent } from '@eventloom/llm-agent';
 import { toModelContent } from '@eventloom/llm-agent/internal';
 import { copyWithOutputSchema, nodeOptionsOf } from '../agent-options.ts';
@@ -94,11 +94,6 @@ export class AgentNode extends BaseNode {
       // Bookkeeping events are stored, but are not output of the node.
       if (!isBookkeeping(event)) yield event;
     }
-    // A workflow that is called as a tool sees only its own events, and not the answers to agents of its nodes.
-    if (open.size > 0 && enclosureOf(invocationContext.branch) !== '')
-      throw new ConfigurationError(
-        `agent "${agent.name}" waits for an answer, which a workflow cannot do inside an AgentTool: run the workflow as a sub-agent, or ask before it`,
-      );
     if (open.size > 0 && !invocationContext.isResumable)
       throw new ConfigurationError(
         `agent "${agent.name}" in a workflow waits for an answer: write resumable: true in the options of the runner`,

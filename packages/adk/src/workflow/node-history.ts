@@ -11,7 +11,6 @@ import {
   branchOfNode,
   Calls,
   enclosingCallIds,
-  enclosureOf,
   isCancelled,
   isPersonRequest,
   isRecord,
@@ -253,11 +252,12 @@ function nodeEndOf({ actions }: Event): NodeEnd | undefined {
  * this execution and the user's.
  */
 function eventsOfRun(context: InvocationContext): { readonly events: Event[]; readonly isRepeated: boolean } {
-  const { agent, branch, executionId, invocation, invocationId, resumedFrom } = context;
+  const { invocation, invocationId } = context;
+  const ofCall = eventsOfCall(context);
+  if (ofCall) return ofThisExecution(context, ofCall);
   const { session } = invocation;
   const calls = Calls.of(session, invocation.derived);
-  // Calls of a tool that runs nodes have the same paths, so each reads its own events only, which are all in its view of the session.
-  const recorded = enclosureOf(branch) === '' ? (invocation.resumedLog?.events ?? []) : [];
+  const recorded = invocation.resumedLog?.events ?? [];
   const known = new Set(recorded.map(({ id }) => id));
   const newest: Event[] = [];
   const before: Event[][] = [];
@@ -286,10 +286,46 @@ function eventsOfRun(context: InvocationContext): { readonly events: Event[]; re
   if (last && !hasOpenQuestion(last, calls)) before.pop();
   const own = [...recorded, ...newest.toReversed()];
   const answersQuestions = own.some((event) => event.author === 'user' && getFunctionResponses(event).length > 0);
-  const begin = resumedFrom ? own.findIndex((event) => event.executionId === executionId) : own.length;
-  const isRepeated = own.slice(0, Math.max(begin, 0)).some(({ nodeInfo }) => rootOf(nodeInfo?.path) === agent.name);
-  if (isRepeated) return { events: own.filter(({ author }, at) => at >= begin || author === 'user'), isRepeated };
-  return { events: answersQuestions ? [...before.flat().toReversed(), ...own] : own, isRepeated };
+  const found = ofThisExecution(context, own);
+  return answersQuestions && !found.isRepeated ? { ...found, events: [...before.flat().toReversed(), ...own] } : found;
+}
+
+/** Leaves out the events of earlier executions of the workflow in the invocation, except for the user's. */
+function ofThisExecution(
+  { agent, executionId, resumedFrom }: InvocationContext,
+  events: Event[],
+): { readonly events: Event[]; readonly isRepeated: boolean } {
+  const begin = resumedFrom ? events.findIndex((event) => event.executionId === executionId) : events.length;
+  const isRepeated = events.slice(0, Math.max(begin, 0)).some(({ nodeInfo }) => rootOf(nodeInfo?.path) === agent.name);
+  return {
+    events: isRepeated ? events.filter(({ author }, at) => at >= begin || author === 'user') : events,
+    isRepeated,
+  };
+}
+
+/**
+ * The events of an agent that is called as a tool, and of the agents that it runs, in order; undefined for an agent that is not called as a tool. The
+ * agent's view of the session lacks the answers to questions of agents in its nodes.
+ */
+function eventsOfCall(context: InvocationContext): Event[] | undefined {
+  const view = context.invocation.session;
+  let own = context;
+  while (own.parent?.invocation.session === view) own = own.parent;
+  if (!own.parent) return undefined;
+  let { session } = own.parent.invocation;
+  for (let at = own.parent.parent; at; at = at.parent) ({ session } = at.invocation);
+  const enclosure = own.branch;
+  const events: Event[] = [];
+  for (const [, event] of newestEntries(session.events)) {
+    const { branch, invocationId } = event;
+    if (invocationId !== context.invocationId) continue;
+    if (branch === enclosure && event.object === ObjectType.agentInput) {
+      events.push({ ...event, author: 'user' });
+      break;
+    }
+    if (branch === enclosure || branch?.startsWith(`${enclosure}.`)) events.push(event);
+  }
+  return events.reverse();
 }
 
 /**

@@ -64,8 +64,9 @@ export class ToolNode extends BaseNode {
       inputs: new Map(answered.flatMap(([call, given]) => toInput(call, given))),
     });
     await toolContext.loadGivenCredentials();
-    const callId = `${id}#${place.activation}+${place.asked.length}`;
-    const { invocation, invocationId } = invocationContext;
+    const { executionId, invocation, invocationId } = invocationContext;
+    // Two calls of a workflow as a tool have nodes with the same paths.
+    const callId = `${executionId}/${id}#${place.activation}+${place.asked.length}`;
     const before = invocation.resumedLog
       ? (await invocation.ledger.listToolCalls(invocationId)).find((entry) => entry.callId === callId)
       : undefined;

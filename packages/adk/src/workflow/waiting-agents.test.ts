@@ -66,16 +66,39 @@ test('the approval that is still open is yielded again after the answer to anoth
   expect(payments()).toBe(1);
 });
 
-test('an agent of a workflow in an AgentTool cannot wait, and the model that called the tool learns it', async () => {
-  const pay = new FunctionTool({ name: 'pay', description: '', requireConfirmation: true, execute: () => 'paid' });
-  const payer = new LlmAgent({ name: 'payer', model: new ScriptedModel([{ calls: [{ name: 'pay' }] }]), tools: [pay] });
-  const workflow = new Workflow({ name: 'w', edges: [['START', payer]] });
-  const model = new ScriptedModel([{ calls: [{ name: 'w', args: { request: 'x' } }] }, 'It could not ask.']);
-  const agent = new LlmAgent({ name: 'top', model, tools: [new AgentTool({ agent: workflow })] });
-  const { send, sessionService } = await talk(agent);
-  const events = await send('go');
-  const answers = events.flatMap(getFunctionResponses).filter(({ name }) => name === 'w');
-  expect(answers).toMatchObject([{ response: { error: expect.stringContaining('inside an AgentTool') } }]);
+test.each(['AgentTool', 'NodeTool'])('an agent of a workflow in an %s waits for an approval', async (title) => {
+  const paid: string[] = [];
+  const pay = new FunctionTool({
+    name: 'pay',
+    description: '',
+    requireConfirmation: true,
+    execute: (_, context) => void paid.push(context?.functionCallId ?? ''),
+  });
+  const first = node(() => void paid.push('first'), { name: 'first' });
+  const payModel = new ScriptedModel([
+    { calls: [{ id: 'p1', name: 'pay' }] },
+    { calls: [{ id: 'p2', name: 'pay' }] },
+    'One.',
+    'Two.',
+  ]);
+  const payer = new LlmAgent({ name: 'payer', model: payModel, tools: [pay] });
+  const inputSchema = title === 'NodeTool' ? { type: 'string' } : undefined;
+  const last = node((_context: NodeContext, text: string) => `last ${text}`, { name: 'last' });
+  const flow = new Workflow({ name: 'flow', description: '', inputSchema, edges: [['START', first, payer, last]] });
+  const calls = ['c1', 'c2'].map((id) => ({ id, name: 'flow', args: { request: id } }));
+  const model = new ScriptedModel([{ calls }, 'All done.']);
+  const { send, sessionService } = await talk(
+    new LlmAgent({ name: 'top', model, tools: [title === 'AgentTool' ? new AgentTool({ agent: flow }) : flow] }),
+  );
+  const asked = confirmations(await send('go'));
+  expect(asked).toHaveLength(2);
+  const said: Event[] = [];
+  for (const id of asked) said.push(...(await send(answer(id, { confirmed: true }, CONFIRMATION))));
+  expect(paid).toEqual(['first', 'first', 'p1', 'p2']);
+  expect(said.flatMap(getFunctionResponses).filter(({ name }) => name === 'flow')).toMatchObject(
+    ['last One.', 'last Two.'].map((result, at) => ({ id: calls[at]?.id, response: { result } })),
+  );
+  model.assertConsumed();
   expect(await findLooseEnds(sessionService, KEY)).toEqual([]);
 });
 

@@ -144,4 +144,28 @@ describe('a workflow that an LLM agent calls as a tool', () => {
       ?.parts?.map(({ functionResponse }) => functionResponse);
     expect(results).toMatchObject([0, 1].map((at) => ({ name: 'flow', response: { result: `YES ${at}` } })));
   });
+
+  test('twice in one reply runs the tool of a ToolNode for the approved call only', async () => {
+    const runs: unknown[] = [];
+    const charge = new FunctionTool({
+      name: 'charge',
+      description: 'Charges.',
+      parameters: z.object({ city: z.string() }),
+      requireConfirmation: true,
+      execute: ({ city }) => {
+        runs.push(city);
+        return city;
+      },
+    });
+    const inputSchema = z.object({ city: z.string() });
+    const flow = new Workflow({ name: 'flow', description: 'Charges.', inputSchema, edges: [['START', charge]] });
+    const calls = ['Oslo', 'Rome'].map((city) => ({ id: city, name: 'flow', args: { city } }));
+    const { send } = await talk(new LlmAgent({ name: 'root', model: model({ calls }, 'Done.'), tools: [flow] }));
+    const ids = callIdsOf((await send('go')).filter(({ author }) => author === 'charge'));
+    const said = [];
+    for (const [at, id] of ids.entries())
+      said.push(...outputsOf(await send(answer(id, { confirmed: at === 0 }, 'adk_request_confirmation'))));
+    expect(said).toEqual([{ result: 'Oslo' }, { error: 'This tool call is rejected.' }]);
+    expect(runs).toEqual(['Oslo']);
+  });
 });
