@@ -239,6 +239,39 @@ describe.each([
     expect(errors).toEqual([]);
   });
 
+  test('opens no microphone for a call that is ended or left while it connects', async () => {
+    const { page, errors } = await open([], { app: 'voice', permissions: ['microphone'] });
+    let sockets = 0;
+    page.on('websocket', () => sockets++);
+    await page.evaluate(
+      `navigator.mediaDevices.getUserMedia = () => { throw new Error('the microphone was opened'); }`,
+    );
+    let asked = Promise.withResolvers<void>();
+    let released = Promise.withResolvers<void>();
+    released.resolve();
+    await page.route('**/sessions/**', async (route) => {
+      asked.resolve();
+      await released.promise;
+      await route.continue();
+    });
+    for (const leave of ['End call', 'New']) {
+      asked = Promise.withResolvers();
+      released = Promise.withResolvers();
+      await page.getByRole('button', { name: 'Speak', exact: true }).click();
+      await asked.promise;
+      await page.getByRole('button', { name: leave, exact: true }).click();
+      await page.getByRole('button', { name: 'Speak', exact: true }).waitFor();
+      released.resolve();
+      // The page has the answers, and has done what it does with them.
+      await page.evaluate(
+        `fetch('/list-apps').then((answer) => answer.text()).then(() => new Promise(requestAnimationFrame))`,
+      );
+    }
+    expect(sockets).toBe(0);
+    expect(await page.getByRole('alert').count()).toBe(0);
+    expect(errors).toEqual([]);
+  });
+
   test('draws few of 10,000 events at a time', async () => {
     const base = { author: 'helper', actions: { stateDelta: {}, artifactDelta: {} } };
     const events = Array.from({ length: 10_000 }, (_, index) => {

@@ -123,7 +123,15 @@ export function Chat({
           {agentNames.length > 0 ? agentNames.join(', ') : 'No agent has spoken yet'}
         </span>
         <span role="status" className="status">
-          {status === 'idle' ? (isPast ? 'earlier moment' : '') : isQueued ? 'queued' : status}
+          {status === 'idle'
+            ? isPast
+              ? 'earlier moment'
+              : ''
+            : stop.isAsked
+              ? 'stopping'
+              : isQueued
+                ? 'queued'
+                : status}
         </span>
       </header>
       <div className="messages" ref={scroller} role="log" aria-label="Conversation" tabIndex={0} onScroll={onScroll}>
@@ -316,7 +324,9 @@ function useStop({ stop, status }: UseAgentResult) {
   const [error, setError] = useState<string>();
   /** Number of failed attempts; undefined if the person has not stopped the run. */
   const [failures, setFailures] = useState<number>();
+  const [isAsked, setAsked] = useState(false);
   const tryToStop = useCallback(async () => {
+    setAsked(true);
     try {
       await stop();
       setFailures(undefined);
@@ -329,6 +339,7 @@ function useStop({ stop, status }: UseAgentResult) {
   const isIdle = status === 'idle';
   useEffect(() => {
     if (isIdle) {
+      setAsked(false);
       setFailures(undefined);
       setError(undefined);
     }
@@ -336,7 +347,7 @@ function useStop({ stop, status }: UseAgentResult) {
     const timer = setTimeout(() => void tryToStop(), STOP_AGAIN_MS);
     return () => clearTimeout(timer);
   }, [isIdle, failures, tryToStop]);
-  return { stop: tryToStop, error };
+  return { stop: tryToStop, isAsked, error };
 }
 
 interface RetryProps {

@@ -7,7 +7,7 @@ import { bearerProtocols, client, messageOf, serverUrl } from './studio-client.t
 
 /** A voice call with the agent, and the actions of the person. */
 export interface VoiceCall {
-  readonly status: 'idle' | 'connecting' | 'open';
+  readonly status: 'idle' | 'connecting' | 'open' | 'ending';
   /** The reason why the last call ended early. */
   readonly error: string | undefined;
   readonly isMuted: boolean;
@@ -20,9 +20,27 @@ export interface VoiceCall {
 
 /** The connection and the devices of a call. */
 interface Line {
-  readonly call: LiveCall;
   readonly player: AudioPlayer;
+  /** Fires when the person has ended the call, or left the session. */
+  readonly leaving: AbortController;
+  call?: LiveCall;
   microphone?: Microphone;
+}
+
+/** Ends a call: releases the microphone and stops the sound at once. */
+function hangUp({ player, leaving, call, microphone }: Line): void {
+  leaving.abort();
+  call?.close();
+  player.clear();
+  void microphone?.close();
+}
+
+/** Resolves with the value of a promise; undefined if the signal fires before. */
+async function unlessLeft<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  const { promise: left, resolve } = Promise.withResolvers<undefined>();
+  signal.addEventListener('abort', () => resolve(undefined));
+  if (signal.aborted) resolve(undefined);
+  return Promise.race([promise, left]);
 }
 
 /**
@@ -37,7 +55,12 @@ export function useVoiceCall(place: SessionKey, onEvent: (event: Event) => void,
   const [isMuted, setIsMuted] = useState(false);
   const line = useRef<Line>(undefined);
   // The page may show another session before the call ends.
-  useEffect(() => () => line.current?.call.close(), []);
+  useEffect(
+    () => () => {
+      if (line.current) hangUp(line.current);
+    },
+    [],
+  );
 
   async function start(): Promise<void> {
     setStatus('connecting');
@@ -45,28 +68,35 @@ export function useVoiceCall(place: SessionKey, onEvent: (event: Event) => void,
     setIsMuted(false);
     // Created in the click handler, because browsers allow sound only after a click.
     const player = new AudioPlayer();
-    let own: Line | undefined;
+    const leaving = new AbortController();
+    const { signal } = leaving;
+    const own: Line = { player, leaving };
+    line.current = own;
     try {
-      await createSession(place);
+      await unlessLeft(createSession(place), signal);
+      if (signal.aborted) return;
       const call = new LiveCall({ ...place, baseUrl: serverUrl, protocols: bearerProtocols() });
-      own = { call, player };
-      line.current = own;
+      own.call = call;
       call.onAudio = (samples) => player.play(samples);
-      void call.opened.then(() => setStatus('open'));
-      own.microphone = await openMicrophone({
+      void call.opened.then(() => setStatus((before) => (before === 'connecting' ? 'open' : before)));
+      const opening = openMicrophone({
         scriptUrl: new URL('./recorder.js', location.href).href,
         onAudio: (samples) => call.sendAudio(samples),
+      }).then((microphone) => {
+        own.microphone = microphone;
+        // The person may answer the browser's question after the call.
+        if (signal.aborted) void microphone.close();
       });
+      await unlessLeft(opening, signal);
       for await (const event of call) {
         if (event.interrupted) player.clear();
         onEvent(event);
       }
     } catch (thrown) {
       setError(messageOf(thrown));
-      own?.call.close();
     } finally {
       line.current = undefined;
-      await own?.microphone?.close();
+      hangUp(own);
       await player.close();
       setStatus('idle');
       onEnd();
@@ -78,7 +108,11 @@ export function useVoiceCall(place: SessionKey, onEvent: (event: Event) => void,
     error,
     isMuted,
     start,
-    stop: () => line.current?.call.close(),
+    stop: () => {
+      if (!line.current) return;
+      setStatus('ending');
+      hangUp(line.current);
+    },
     setMuted: (muted) => {
       line.current?.microphone?.setMuted(muted);
       setIsMuted(muted);
@@ -98,6 +132,9 @@ async function createSession(place: SessionKey): Promise<void> {
   }
 }
 
+/** The notes about a call that is not open. */
+const NOTES = { idle: '', connecting: 'Connecting…', ending: 'Ending the call…' };
+
 /** Replaces the message field during a call: shows meters and the actions of the person. */
 export function VoiceBar({ call }: { readonly call: VoiceCall }) {
   const { status, isMuted, setMuted, stop } = call;
@@ -105,13 +142,13 @@ export function VoiceBar({ call }: { readonly call: VoiceCall }) {
     <div className="composer voice" role="group" aria-label="Voice call">
       <div className="row">
         <span role="status" className="grow">
-          {status === 'connecting' ? 'Connecting…' : isMuted ? 'The microphone is muted' : 'Speak now'}
+          {status === 'open' ? (isMuted ? 'The microphone is muted' : 'Speak now') : NOTES[status]}
         </span>
         <Meters call={call} />
         <Button className="quiet" aria-pressed={isMuted} onPress={() => setMuted(!isMuted)}>
           {isMuted ? 'Unmute' : 'Mute'}
         </Button>
-        <Button className="danger" onPress={stop}>
+        <Button className="danger" isDisabled={status === 'ending'} onPress={stop}>
           End call
         </Button>
       </div>

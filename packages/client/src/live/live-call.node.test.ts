@@ -6,7 +6,7 @@ import { createServer } from '@eventloom/server';
 import { type NodeServer, serve } from '@eventloom/server/node';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { ScriptedLiveModel, type ScriptedLiveStep } from '@eventloom/testing';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { LiveCall, type LiveCallOptions } from './index.ts';
 
 const speech = {
@@ -86,6 +86,69 @@ describe('a call', () => {
     call.sendContent('Hi');
     for await (const event of call) if (event.turnComplete) break;
     expect(() => call.sendContent('Hi')).toThrow('the call is not open');
+  });
+});
+
+describe('a call whose server is silent', () => {
+  /** A connection whose network is gone: it opens, takes frames, and reports nothing. */
+  class SilentSocket extends EventTarget {
+    readyState = 0;
+    readonly sent: unknown[] = [];
+    constructor() {
+      super();
+      sockets.push(this);
+    }
+    open(): void {
+      this.readyState = 1;
+      this.dispatchEvent(new Event('open'));
+    }
+    send(frame: unknown): void {
+      this.sent.push(frame);
+    }
+    close(): void {
+      this.readyState = 2;
+    }
+  }
+  const sockets: SilentSocket[] = [];
+  const openCall = () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const options = { baseUrl: 'http://localhost', appName: 'voice', userId: 'me', sessionId: 'first' };
+    const call = new LiveCall({ ...options, WebSocket: SilentSocket as unknown as typeof WebSocket });
+    const socket = sockets.at(-1);
+    const reading = (async () => {
+      for await (const _ of call);
+      return 'ended';
+    })();
+    socket?.open();
+    return { call, socket, reading };
+  };
+
+  test('is lost after 45 seconds without a frame', async () => {
+    const { socket, reading } = openCall();
+    const lost = expect(reading).rejects.toMatchObject({ code: 'CONNECTION_LOST' });
+    await vi.advanceTimersByTimeAsync(44_000);
+    socket?.dispatchEvent(new MessageEvent('message', { data: '{"ping":1}' }));
+    await vi.advanceTimersByTimeAsync(44_000);
+    expect(socket?.readyState).toBe(1);
+    await vi.advanceTimersByTimeAsync(1000);
+    await lost;
+    expect(socket?.readyState).toBe(2);
+  });
+
+  test('sends and plays nothing after its end, and ends without an error after 2 seconds', async () => {
+    const { call, socket, reading } = openCall();
+    const played = vi.fn<(samples: Int16Array) => void>();
+    call.onAudio = played;
+    call.close();
+    call.close();
+    call.sendAudio(new Int16Array(2));
+    socket?.dispatchEvent(new MessageEvent('message', { data: new ArrayBuffer(2) }));
+    expect(socket?.sent).toEqual(['{"close":true}']);
+    expect(played).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(await reading).toBe('ended');
+    expect(socket?.readyState).toBe(2);
   });
 });
 

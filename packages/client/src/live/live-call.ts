@@ -34,6 +34,11 @@ const ENDED = 1000;
 const LOST = 1006;
 const TRY_AGAIN = new Set([1012, 1013]);
 
+/** A call without a frame for this time, three heartbeats of the server, is lost. In milliseconds. */
+const IDLE_MS = 45_000;
+/** The server stores the end of a call within this time, in milliseconds. Afterwards nobody waits for it. */
+const CLOSE_MS = 2000;
+
 const OPTIONS = [
   'appName',
   'userId',
@@ -50,8 +55,8 @@ const OPTIONS = [
 ] as const;
 
 /**
- * A voice call with an agent. Iterating yields the events; `onAudio` gets the model's speech. A lost connection ends the call. The
- * conversation is in the session: create another call to continue.
+ * A voice call with an agent. Iterating yields the events; `onAudio` gets the model's speech. A lost connection ends the call, also one on
+ * which nothing has come for 45 seconds. The conversation is in the session: create another call to continue.
  *
  * @example
  * const call = new LiveCall({ appName: 'demo', userId: 'ann', sessionId: 'first' });
@@ -68,6 +73,9 @@ export class LiveCall implements AsyncIterable<Event> {
   readonly #events: Event[] = [];
   #failure: Error | undefined;
   #isClosed = false;
+  /** True once the caller has ended the call. */
+  #isLeft = false;
+  #timer: ReturnType<typeof setTimeout> | undefined;
   #wake: (() => void) | undefined;
 
   /** Connects to the server. @throws ConfigurationError for an unknown or invalid option, and if there is no WebSocket */
@@ -82,7 +90,10 @@ export class LiveCall implements AsyncIterable<Event> {
     this.#socket = new WebSocket(`${this.#address}?${queryOf(options).toString()}`, [...(options.protocols ?? [])]);
     this.#socket.binaryType = 'arraybuffer';
     this.#opened = new Promise((resolve) => this.#socket.addEventListener('open', () => resolve()));
-    void this.#opened.then(() => (this.#wasOpen = true));
+    this.#socket.addEventListener('open', () => {
+      this.#wasOpen = true;
+      this.#expect(IDLE_MS);
+    });
     this.#socket.addEventListener('message', ({ data }: MessageEvent<unknown>) => this.#receive(data));
     this.#socket.addEventListener('close', ({ code, reason }) => this.#end(code, reason));
   }
@@ -119,10 +130,17 @@ export class LiveCall implements AsyncIterable<Event> {
     this.#send({ activity_end: {} });
   }
 
-  /** Ends the call. Events that the server has sent already are still yielded. */
+  /**
+   * Ends the call, for the caller at once: no speech is sent or received afterwards. Events that the server sends within 2 seconds are still
+   * yielded. Iterating then ends without an error.
+   */
   close(): void {
-    if (this.#isOpen) this.#send({ close: true });
+    if (this.#isLeft) return;
+    const wasOpen = this.#isOpen;
+    if (wasOpen) this.#send({ close: true });
     else this.#socket.close();
+    this.#isLeft = true;
+    if (wasOpen) this.#expect(CLOSE_MS);
   }
 
   /** Yields the events of the call. @throws ServerError if the server refuses or ends the call @throws ConnectionLostError */
@@ -136,12 +154,18 @@ export class LiveCall implements AsyncIterable<Event> {
       }
       if (this.#failure) throw this.#failure;
     } finally {
-      this.#socket.close();
+      this.#end(ENDED, '');
     }
   }
 
   get #isOpen(): boolean {
-    return this.#socket.readyState === 1;
+    return this.#socket.readyState === 1 && !this.#isLeft;
+  }
+
+  /** Ends the call if nothing comes in this time. A socket whose network is gone reports nothing for minutes. */
+  #expect(timeMs: number): void {
+    clearTimeout(this.#timer);
+    if (!this.#isClosed) this.#timer = setTimeout(() => this.#end(LOST, ''), timeMs);
   }
 
   #send(frame: object): void {
@@ -151,7 +175,8 @@ export class LiveCall implements AsyncIterable<Event> {
   }
 
   #receive(data: unknown): void {
-    if (data instanceof ArrayBuffer) return this.onAudio?.(new Int16Array(data));
+    if (!this.#isLeft) this.#expect(IDLE_MS);
+    if (data instanceof ArrayBuffer) return this.#isLeft ? undefined : this.onAudio?.(new Int16Array(data));
     const text = typeof data === 'string' ? data : '';
     const frame = parseRecord(text);
     if (!frame) return this.#fail(new ServerError('the server sent a frame that is not an event'));
@@ -164,12 +189,15 @@ export class LiveCall implements AsyncIterable<Event> {
 
   #fail(error: ServerError): void {
     this.#failure ??= error;
-    this.#socket.close();
+    this.#end(ENDED, '');
   }
 
   #end(code: number, reason: string): void {
+    if (this.#isClosed) return;
     this.#isClosed = true;
-    if (code !== ENDED && !this.#failure) {
+    clearTimeout(this.#timer);
+    this.#socket.close();
+    if (code !== ENDED && !this.#isLeft && !this.#failure) {
       const message = `the call ended with ${code}${reason === '' ? '' : `: ${reason}`}`;
       if (code === LOST && !this.#wasOpen)
         this.#failure = new ConnectionLostError(

@@ -17,6 +17,7 @@ export interface Microphone {
   level(): number;
   /** Pauses and continues sending. */
   setMuted(isMuted: boolean): void;
+  /** Releases the device. Does nothing the second time. */
   close(): Promise<void>;
 }
 
@@ -73,7 +74,7 @@ export async function openMicrophone({ onAudio, scriptUrl }: MicrophoneOptions):
     setMuted: (muted) => (isMuted = muted),
     close: async () => {
       for (const track of stream.getTracks()) track.stop();
-      await context.close();
+      if (context.state !== 'closed') await context.close();
     },
   };
 }
