@@ -509,6 +509,14 @@ describe('a client', () => {
   });
 });
 
+test.each([200, 404])('an answer %i whose connection is cut in its body is a ConnectionLostError', async (status) => {
+  const network: Network = async (request, forward) => cutAfter(await forward(request), 5);
+  const { session, server } = startServer([], { network });
+  if (status === 200)
+    await server.fetch(new Request('http://localhost/apps/app/users/ann/sessions/first', { method: 'POST' }));
+  await expect(session.get()).rejects.toThrow(ConnectionLostError);
+});
+
 test('a request to a server that cannot be reached rejects with a ConnectionLostError that names its address', async () => {
   const client = new EventloomClient({
     baseUrl: 'http://127.0.0.1:9',

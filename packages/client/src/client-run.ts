@@ -1,4 +1,4 @@
-import type { Content, Event } from '@eventloom/core';
+import { type Content, type Event, EventloomError } from '@eventloom/core';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { ConnectionLostError, ServerError } from './errors.ts';
 import { messageEvent } from './messages.ts';
@@ -35,6 +35,11 @@ export interface RunOptions {
    * the code `SESSION_BUSY`, `interrupt` stops it.
    */
   readonly onBusy?: 'queue' | 'reject' | 'interrupt';
+  /**
+   * True creates the session before the message is sent, if it does not exist. Default false, which needs a session that exists, or a runner
+   * with `autoCreateSession`.
+   */
+  readonly createSession?: boolean;
   /**
    * Stops reading when it fires, and iterating throws its reason. A message that is being sent is sent to its end meanwhile, and the run
    * continues on the server; `cancel` ends it.
@@ -79,10 +84,12 @@ export class ClientRun implements AsyncIterable<Event> {
   #lastEventId: string;
   /** True until the server has accepted or refused the message. */
   #isSending = false;
+  #needsSession: boolean;
 
   constructor(params: RunParams) {
     this.#params = params;
     this.#lastEventId = params.options.lastEventId ?? '0';
+    this.#needsSession = params.options.createSession === true;
     if (!params.body) this.#invocationId = params.id;
   }
 
@@ -200,7 +207,7 @@ export class ClientRun implements AsyncIterable<Event> {
           if (isComplete) return;
         } catch (error) {
           // `fetch` throws a TypeError when a connection fails or is interrupted.
-          const isTemporary = ServerError.isInstance(error) ? error.retryable : error instanceof TypeError;
+          const isTemporary = EventloomError.isInstance(error) ? error.retryable : error instanceof TypeError;
           if (stop?.aborted || !isTemporary) throw error;
           failure = error;
         }
@@ -217,8 +224,15 @@ export class ClientRun implements AsyncIterable<Event> {
 
   /** Sends the request, and sends it again until an event of the run arrives; the request id prevents a second run. After that the run is followed. */
   async #connect(signal: AbortSignal | undefined): Promise<Response> {
-    const { http, body } = this.#params;
+    const { http, path, body } = this.#params;
     const abort = { signal: signal ?? null };
+    if (this.#needsSession) {
+      const created = await http.send(path, { method: 'POST', json: {}, ...abort });
+      const error = created.ok ? undefined : await toServerError(created);
+      // Another page, or an attempt whose answer was lost, may have created it.
+      if (error && error.serverCode !== 'SESSION_ALREADY_EXISTS') throw error;
+      this.#needsSession = false;
+    }
     const response =
       body && this.#lastEventId === '0'
         ? await http.send('/run_sse', { method: 'POST', json: body, headers: { 'eventloom-event-ids': '1' }, ...abort })

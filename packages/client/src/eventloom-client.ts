@@ -187,7 +187,14 @@ export class ClientSession {
   }
 
   #start(request: object, options: RunOptions): ClientRun {
-    const { streaming = true, requestId = newId(), signal: _, onConnection: __, ...others } = options;
+    const {
+      streaming = true,
+      requestId = newId(),
+      signal: _,
+      onConnection: __,
+      createSession: ___,
+      ...others
+    } = options;
     // After the event at the end of a run, no request is needed to find out whether more events follow.
     const body = { ...others, ...this.key, ...request, requestId, streaming, completionEvent: true };
     return new ClientRun({ http: this.#http, path: this.#path, id: requestId, body, options });

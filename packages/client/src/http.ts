@@ -166,14 +166,25 @@ export function wrongValue(place: string, wanted: string, value: unknown, exampl
   return new ConfigurationError(`${place}: expected ${wanted}, got ${JSON.stringify(value)}; write ${example}`);
 }
 
-/** Reads the JSON of an answer. @throws ServerError for another text, such as the page of a server of files */
+/**
+ * Reads the JSON of an answer.
+ * @throws ServerError for another text, such as the page of a server of files
+ * @throws ConnectionLostError
+ */
 export async function readBody(response: Response): Promise<unknown> {
-  const text = await response.text();
+  const text = await readText(response);
   try {
     return JSON.parse(text);
   } catch {
     throw new ServerError(notEventloom('JSON'), response);
   }
+}
+
+/** @throws ConnectionLostError if the connection is cut before the end of the body */
+async function readText(response: Response): Promise<string> {
+  return response.text().catch((cause: unknown) => {
+    throw new ConnectionLostError('the connection was lost in the middle of an answer', { cause });
+  });
 }
 
 /** Returns the message about an answer of a server that is not one of Eventloom. */
@@ -184,7 +195,7 @@ export function notEventloom(wanted: string): string {
 /** Reads the error in an answer. */
 export async function toServerError(response: Response): Promise<ServerError> {
   const { status, statusText } = response;
-  const text = (await response.text()).slice(0, MAX_ERROR_CHARS);
+  const text = (await readText(response)).slice(0, MAX_ERROR_CHARS);
   return errorIn(text, status) ?? new ServerError(`the server sent ${status}: ${text || statusText}`, { status });
 }
 

@@ -309,6 +309,26 @@ describe('a chat', () => {
     },
   );
 
+  test.each(['before', 'after'])(
+    'creates the session again if the connection is cut %s the server has created it',
+    async (moment) => {
+      let cuts = 0;
+      const network: Network = async (request, forward) => {
+        const isCut = request.url.endsWith('/sessions/first') && request.method === 'POST' && cuts++ === 0;
+        const answer = isCut && moment === 'before' ? undefined : await forward(request);
+        if (isCut || !answer) throw new TypeError('fetch failed');
+        return answer;
+      };
+      const { session, requests } = startServer(['Hello.', 'Fine.'], { network });
+      const chat = new AgentChat(session, { createSession: true });
+      await chat.send('Hi');
+      await chat.send('How are you?');
+      expect(chat.snapshot).toMatchObject({ status: 'idle', error: undefined });
+      expect(shown(chat.snapshot)).toEqual(['user: Hi', 'helper: Hello.', 'user: How are you?', 'helper: Fine.']);
+      expect(requests.filter((each) => each.endsWith('/sessions/first'))).toHaveLength(moment === 'before' ? 1 : 2);
+    },
+  );
+
   test('sends a message after the session was rewound, if that had begun', async () => {
     const gate = new Gate();
     const network: Network = async (request, forward) => {

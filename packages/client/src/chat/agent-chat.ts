@@ -1,7 +1,6 @@
 import type { Event } from '@eventloom/core';
 import type { ClientRun, RunOptions } from '../client-run.ts';
 import { type Conversation, emptyConversation, endRun, type PersonRequest, reduceEvents } from '../conversation.ts';
-import { ServerError } from '../errors.ts';
 import { checkOptions, isRecord, newId, wrongValue } from '../http.ts';
 import type { ClientSession } from '../eventloom-client.ts';
 import { answerPart, type ClientMessage, messageEvent, type PersonAnswer, toContent } from '../messages.ts';
@@ -66,9 +65,9 @@ export class AgentChat {
   #actions = 0;
   /** Resolves when the session has been read or rewound; undefined if neither is in progress. */
   #loaded: Promise<void> | undefined;
-  /** Resolves when the session exists; undefined if it may not exist. */
-  #created: Promise<unknown> | undefined;
-  /** Resolves when the server has accepted or refused the newest message. */
+  /** True if the session is known to exist. */
+  #exists = false;
+  /** Resolves when the server has accepted or refused the newest message; undefined afterwards. */
   #sent: Promise<void> | undefined;
 
   /** @throws ConfigurationError for a value that is not a session, and for an unknown option */
@@ -96,9 +95,7 @@ export class AgentChat {
    */
   async load(): Promise<void> {
     await this.#do('loading', async (signal) => {
-      const reading = this.#readSession(signal);
-      this.#loaded = reading.then(ignore, ignore);
-      const newest = await reading.finally(() => (this.#loaded = undefined));
+      const newest = await this.#holdMessages(this.#readSession(signal));
       if (!newest) return;
       // The newest event may not belong to a run, if a client imported the session.
       const run = await this.session.follow(newest).state({ ifExists: true });
@@ -117,7 +114,7 @@ export class AgentChat {
     }
     const session = await this.session.get({ ifExists: true });
     if (signal.aborted) return undefined;
-    this.#created = session && Promise.resolve();
+    this.#exists = session !== undefined;
     const events = session?.events ?? [];
     // The present state: other sessions and requests write it too, without an event of this session.
     this.#set({ events, conversation: { ...reduceEvents(emptyConversation, events), state: session?.state ?? {} } });
@@ -131,39 +128,43 @@ export class AgentChat {
    */
   async send(message: ClientMessage): Promise<void> {
     const content = toContent(message);
-    const sending = Promise.withResolvers<void>();
+    const { promise, resolve } = Promise.withResolvers<void>();
     const before = this.#sent;
-    this.#sent = sending.promise;
+    this.#sent = promise;
+    const settle = (): void => {
+      resolve();
+      if (this.#sent === promise) this.#sent = undefined;
+    };
     const send = async (signal: AbortSignal): Promise<void> => {
       if (this.#loaded) await this.#loaded;
       const requestId = newId();
       const sent = messageEvent(requestId, content);
       // The run yields answers once the server has accepted them: if it refuses them, their requests wait as before.
       if (!content.parts?.[0]?.functionResponse) this.#add(sent);
-      await before;
-      if (this.#options.createSession)
-        await (this.#created ??= this.session.create().catch((error: unknown) => {
-          // Another page may have created it.
-          if (ServerError.isInstance(error) && error.serverCode === 'SESSION_ALREADY_EXISTS') return;
-          this.#created = undefined;
-          throw error;
-        }));
+      if (before) await before;
+      const createSession = this.#options.createSession === true && !this.#exists;
       await this.#read(
         signal,
-        (options) => this.session.run(content, { ...this.#options.run, ...options, requestId }),
+        (options) => this.session.run(content, { ...this.#options.run, ...options, requestId, createSession }),
         (invocationId = sent.id) => {
-          const named = <T extends { readonly id: string }>(each: T): T =>
-            each.id === sent.id ? { ...each, invocationId } : each;
-          const { events, conversation } = this.#snapshot;
-          this.#set({
-            events: events.map(named),
-            conversation: { ...conversation, messages: conversation.messages.map(named) },
-          });
-          sending.resolve();
+          this.#exists = true;
+          this.#nameRun(sent.id, invocationId);
+          settle();
         },
       );
     };
-    await this.#do('running', (signal) => send(signal).finally(sending.resolve), true);
+    await this.#do('running', (signal) => send(signal).finally(settle), true);
+  }
+
+  /** Notes the run of a message, which is known when the server has accepted it. */
+  #nameRun(id: string, invocationId: string): void {
+    const named = <T extends { readonly id: string }>(each: T): T =>
+      each.id === id ? { ...each, invocationId } : each;
+    const { events, conversation } = this.#snapshot;
+    this.#set({
+      events: events.map(named),
+      conversation: { ...conversation, messages: conversation.messages.map(named) },
+    });
   }
 
   /** Answers one or more requests to the person in one message. Answer requests of the same reply together. Resolves when the run has ended. */
@@ -173,19 +174,25 @@ export class AgentChat {
 
   /** Ends the runs that are in progress, also those whose message is being sent. Does nothing if there is none. @throws ServerError */
   async stop(): Promise<void> {
-    await this.#created;
     // The newest first, because a message that is queued would begin when the run before it ends.
     for (const run of [...this.#runs].reverse()) await run.cancel();
   }
 
   /** Takes the session back to before a run, and reads it again. */
   async rewind(invocationId: string): Promise<void> {
-    await this.#do('loading', () => {
-      const rewinding = this.session.rewind(invocationId).then(ignore);
-      this.#loaded = rewinding.catch(ignore);
-      return rewinding.finally(() => (this.#loaded = undefined));
-    });
+    await this.#do('loading', async () => void (await this.#holdMessages(this.session.rewind(invocationId))));
     if (this.#snapshot.error === undefined) await this.load();
+  }
+
+  /** Messages wait until the request has been answered. */
+  async #holdMessages<T>(request: Promise<T>): Promise<T> {
+    const answered = request.then(ignore, ignore);
+    this.#loaded = answered;
+    try {
+      return await request;
+    } finally {
+      if (this.#loaded === answered) this.#loaded = undefined;
+    }
   }
 
   /** Stops reading. A run continues on the server, and a message is sent to its end. */
