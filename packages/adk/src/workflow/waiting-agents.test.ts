@@ -1,11 +1,24 @@
-import { type BaseAgent, type Event, getFunctionCalls, getFunctionResponses, type Part } from '@eventloom/core';
+import {
+  type Event,
+  getFunctionCalls,
+  getFunctionResponses,
+  type InvocationContext,
+  type LlmRequest,
+  type LlmResponse,
+  type Part,
+  requestInput,
+} from '@eventloom/core';
 import { Calls } from '@eventloom/core/internal';
+import { END, START, StateGraph } from '@eventloom/graph';
 import { findLooseEnds } from '@eventloom/runner';
 import { fixedPlatform, Gate, ScriptedModel } from '@eventloom/testing';
 import { expect, test, vi } from 'vitest';
 import { answer, KEY, outputsOf, talk } from '../fixtures/workflow-talk.ts';
 import {
   AgentTool,
+  BaseAgent,
+  BaseLlm,
+  type EdgeItem,
   FunctionTool,
   InMemorySessionService,
   JoinNode,
@@ -114,10 +127,10 @@ test('the turn of an agent in a node looks at no calls of earlier runs', async (
 });
 
 /** Runs a workflow of an agent and a last node, and answers its questions one after the other. Returns what ran, in order, and the loose ends. */
-async function answerEach(agentOf: (ran: string[]) => NodeLike) {
+async function answerEach(agentOf: (ran: string[]) => NodeLike, onEvent?: (event: Event) => void) {
   const ran: string[] = [];
   const last = node(() => void ran.push('last'), { name: 'last' });
-  const { send, stored, sessionService } = await talk([['START', agentOf(ran), last]]);
+  const { send, stored, sessionService } = await talk([['START', agentOf(ran), last]], onEvent && { onEvent });
   await send('go');
   for (let answers = 0; answers < 4; answers++) {
     const question = new Calls(await stored()).waiting.find(({ call }) => call.name?.startsWith('adk_request_'));
@@ -127,10 +140,26 @@ async function answerEach(agentOf: (ran: string[]) => NodeLike) {
   return { ran, looseEnds: await findLooseEnds(sessionService, KEY) };
 }
 
+/** A model that makes calls, and is done afterwards. It does the same in each attempt. */
+class BuyingModel extends BaseLlm {
+  readonly #calls: readonly string[];
+
+  constructor(calls: readonly string[]) {
+    super({ model: 'buying' });
+    this.#calls = calls;
+  }
+
+  override async *generateContentAsync({ contents }: LlmRequest): AsyncGenerator<LlmResponse, void, void> {
+    const isDone = contents.some(({ role }) => role === 'model');
+    const calls = this.#calls.map((id) => ({ functionCall: { id, name: 'buy', args: {} } }));
+    yield { content: { role: 'model', parts: isDone ? [{ text: 'Done.' }] : calls }, finishReason: 'STOP' };
+  }
+}
+
 const buying = (name: string, ran: string[], calls: readonly string[]) =>
   new LlmAgent({
     name,
-    model: new ScriptedModel([{ calls: calls.map((id) => ({ id, name: 'buy' })) }, 'Done.', 'Done.']),
+    model: new BuyingModel(calls),
     tools: [
       new FunctionTool({
         name: 'buy',
@@ -194,6 +223,81 @@ test.each<[string, (ran: string[]) => BaseAgent, readonly string[]]>([
     expect(looseEnds).toEqual([]);
   },
 );
+
+class Asking extends BaseAgent {
+  readonly #ran: string[];
+
+  constructor(name: string, ran: string[]) {
+    super({ name });
+    this.#ran = ran;
+  }
+
+  protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    if ((yield* requestInput(context, { message: '?' })) !== undefined) this.#ran.push(this.name);
+  }
+}
+
+test('nodes with agents of programs that ask side by side each get their answer', async () => {
+  const { ran, looseEnds } = await answerEach((ran) => {
+    const asking = [new Asking('x', ran), new Asking('y', ran)];
+    return new Workflow({ name: 'both', edges: [['START', asking, new JoinNode({ name: 'join' })]] });
+  });
+  expect(ran).toEqual(['x', 'y', 'last']);
+  expect(looseEnds).toEqual([]);
+});
+
+const withWorkflow = (buys: BaseAgent, fails: () => Promise<number>) => {
+  const edges: EdgeItem[] = [['START', [buys, node(fails, { name: 'f' })], new JoinNode({ name: 'join' })]];
+  return new Workflow({ name: 'x', edges });
+};
+const withGraph = (buys: BaseAgent, fails: () => Promise<number>) =>
+  new StateGraph({ name: 'x' })
+    .addNode('a', buys)
+    .addNode('f', fails)
+    .addEdge(START, 'a')
+    .addEdge(START, 'f')
+    .addEdge('a', END)
+    .addEdge('f', END)
+    .compile();
+const withParallelAgent = (buys: BaseAgent, fails: () => Promise<number>) => {
+  class Failing extends BaseAgent {
+    protected override async *runAsyncImpl(): AsyncGenerator<Event, void, void> {
+      yield* [];
+      await fails();
+    }
+  }
+  return new ParallelAgent({ name: 'x', subAgents: [buys, new Failing({ name: 'f' })] });
+};
+
+test.each([
+  ['before', 'workflow', withWorkflow],
+  ['after', 'workflow', withWorkflow],
+  // The nodes of a graph commit in turn, so that the question is asked after the failure.
+  ['before', 'graph', withGraph],
+  ['after', 'ParallelAgent', withParallelAgent],
+] as const)('a retried node whose attempt failed %s a question takes the answer: %s', async (when, _title, agentOf) => {
+  let isFirst = true;
+  const { promise: asked, resolve } = Promise.withResolvers<undefined>();
+  const questions = new Set<string>();
+  const fails = async () => {
+    if (!isFirst) return 1;
+    isFirst = false;
+    if (when === 'after') await asked;
+    throw new TypeError('broken once');
+  };
+  const { ran, looseEnds } = await answerEach(
+    (running) =>
+      node(agentOf(buying('a', running, ['a1']), fails), { retryConfig: { maxAttempts: 3, initialDelay: 0 } }),
+    // The agent waits once the response that says so is stored.
+    (event) => {
+      if (getFunctionResponses(event).some(({ name }) => name === 'buy')) resolve(undefined);
+      for (const id of event.longRunningToolIds ?? []) questions.add(id);
+    },
+  );
+  expect(ran).toEqual(['a1', 'last']);
+  expect(questions.size).toBe(1);
+  expect(looseEnds).toEqual([]);
+});
 
 test('a node that runs others side by side waits until all of their questions are asked and answered', async () => {
   const { ran, looseEnds } = await answerEach((ran) => {

@@ -11,6 +11,7 @@ import {
   type AbortGuard,
   Calls,
   checkOptions,
+  enclosingCallIds,
   isCancelled,
   isPersonRequest,
   mergeEventActions,
@@ -200,6 +201,7 @@ export class WorkflowRun implements NodeRuns {
       guard: outer.guard,
       outputFor: options.useAsOutput ? [outer.nodePath, ...outer.outputFor].filter((path) => path !== '') : [],
     });
+    if (prior) this.#skipFailedAttempts(prior.events, `${place}!`);
     await this.#runWithCallbacks(node, context, name, input);
     if (context.interruptIds.length === 0) this.#outputs.set(name, context.output);
     if (options.number !== undefined) this.#keep(place, node, context);
@@ -261,7 +263,8 @@ export class WorkflowRun implements NodeRuns {
       const longRunningToolIds = parts.flatMap(({ functionCall }) => functionCall?.id ?? []);
       if (parts.length === 0) continue;
       for (const id of longRunningToolIds) asked.add(id);
-      if (parts.some(({ functionCall }) => functionCall?.name !== REQUEST_INPUT)) {
+      const isOfRun = event.invocationId === this.context.invocationId;
+      if (isOfRun || parts.some(({ functionCall }) => functionCall?.name !== REQUEST_INPUT)) {
         // A request about a tool call comes before the response that says that the call waits, so it is not stored once more.
         this.context.progress.noteCommitted(event);
         await this.stream.post(event);
@@ -287,6 +290,19 @@ export class WorkflowRun implements NodeRuns {
     for (const { parentExecutionId, branch, author: agentName } of executions.values())
       if (parentExecutionId === parent)
         invocation.resumedLog?.claimChild({ parentExecutionId, branch, agentName, after: -1 });
+  }
+
+  /**
+   * Lets the next attempt of a node continue the last one that was stored.
+   * @param run the beginning of the ids of the attempts
+   */
+  #skipFailedAttempts(events: readonly Event[], run: string): void {
+    const { executionId: parent } = this.context;
+    const ids = events.flatMap(({ branch }) => enclosingCallIds(branch).filter((id) => id.startsWith(run)));
+    const last = Math.max(1, ...ids.map((id) => Number(id.slice(run.length))));
+    if (!this.#counts.has(run)) this.#counts.set(run, last - 1);
+    const own = events.filter(({ parentExecutionId }) => parentExecutionId === parent);
+    this.#skipAgents(own.filter(({ executionId }) => executionId !== own.at(-1)?.executionId));
   }
 
   /** Runs a node between the callbacks of the plugins, and stores that it is done if no event of the node has its result. */
@@ -326,8 +342,8 @@ export class WorkflowRun implements NodeRuns {
     const { place } = context;
     for (let attempt = 1; ; attempt++) {
       const guard = place.guard.fork();
-      const run = `${place.nodePath}#${place.activation}`;
-      context.beginAttempt(attempt, `${run}!${this.#countUp(`${run}!`)}`, guard);
+      const run = `${place.nodePath}#${place.activation}!`;
+      context.beginAttempt(attempt, `${run}${this.#countUp(run)}`, guard);
       const { timeout } = node;
       const callOff =
         timeout === undefined
@@ -350,6 +366,8 @@ export class WorkflowRun implements NodeRuns {
         const { reason } = guard.signal;
         const error: unknown = AdkNodeTimeoutError.isInstance(reason) ? reason : thrown;
         const { preparedRetryConfig: retry } = node;
+        // Its open questions would be asked twice. It runs again after the answers.
+        if (retry && context.interruptIds.length > 0 && this.context.isResumable) return;
         if (!retry || DynamicNodeFailError.isInstance(error) || !isRetried(retry, attempt, error)) {
           // A value that cannot be marked as reported is thrown as an error, so that one event reports it.
           const failure: unknown = typeof error === 'object' && error !== null ? error : toError(error);

@@ -270,10 +270,12 @@ class GraphTurn {
 
   /** Reports the failure of a node, stops the others, and throws it. */
   async #fail(name: string, error: unknown): Promise<never> {
-    const { place } = this.#context;
+    const context = this.#context;
+    const { place } = context;
     await this.#run.stream.reportFailure({ ...place, guard: this.#guard }, name, error);
     this.#guard.abort(error);
     await Promise.allSettled(this.#running.values());
+    context.interruptIds = [...this.#interruptIds];
     throw error;
   }
 
