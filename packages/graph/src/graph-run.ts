@@ -180,6 +180,7 @@ export class GraphRun {
       maxConcurrency: this.#plan.maxConcurrency,
       hasLifecycleEvents: this.#params.hasLifecycleEvents,
       finished: new Map(),
+      interrupted: new Set(),
       commit: (run, outcome) => this.#commit(run, outcome),
       ledgerId: (call) => `${this.#record.start?.id}/${call}`,
       recorded: async (call) =>

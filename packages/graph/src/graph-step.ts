@@ -22,6 +22,8 @@ export interface GraphStep {
   readonly hasLifecycleEvents: boolean;
   /** Outcomes of functions that finished and are not committed yet. They are not run again in this process. */
   readonly finished: Map<string, NodeOutcome>;
+  /** Calls of tools whose attempt was aborted before they returned: they may work on, and have their effect. */
+  readonly interrupted: Set<string>;
   /** Commits the outcome of a run in its turn. Returns the event; undefined if the run still waits and has no new question. */
   commit(run: NodeRun, outcome: NodeOutcome): Promise<Event | undefined>;
   ledgerId(call: string): string;

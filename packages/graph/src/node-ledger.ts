@@ -49,24 +49,31 @@ export class NodeLedger {
     });
   }
 
-  /** Runs a tool under the ledger: see `runUnderLedger`. */
+  /** Runs a tool under the ledger: see `runUnderLedger`. A call whose attempt timed out was interrupted, for the next attempt. */
   async runTool(
     call: string,
     tool: BaseTool,
     toolContext: ToolContext,
     run: () => Promise<NodeOutcome>,
   ): Promise<NodeOutcome> {
+    const { context, interrupted: stopped } = this.#graph;
     let own: NodeOutcome | undefined;
     const runTool = async (): Promise<LedgerOutcome> => {
-      own = await run();
+      stopped.add(call);
+      try {
+        own = await run();
+      } finally {
+        if (!toolContext.invocationContext.abortSignal.aborted) stopped.delete(call);
+      }
       const { isWaiting, output, actions } = own;
       const response = this.#withGiven(output === undefined ? {} : { output });
       return { response, actions: actions && createEventActions(actions), isPaused: isWaiting };
     };
     const id = { callId: this.#graph.ledgerId(call), name: this.#nodeName };
     const interrupted = this.#withGiven({ output: INTERRUPTED });
-    const before = await this.recorded(call);
-    const recorded = await runUnderLedger(this.#graph.context, id, before, tool, { toolContext, runTool, interrupted });
+    const begun = { ...id, invocationId: context.invocationId, status: 'started' } as const;
+    const before = stopped.has(call) ? begun : await this.recorded(call);
+    const recorded = await runUnderLedger(context, id, before, tool, { toolContext, runTool, interrupted });
     return own ?? this.outcomeOf(recorded);
   }
 

@@ -1,5 +1,6 @@
 import { BaseAgent as Base, type Event, type InvocationContext } from '@eventloom/core';
 import { Gate } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { END, NodeTimeoutError, START, StateGraph } from './index.ts';
 import { nodeTimer, settled } from './fixtures/node-timer.ts';
@@ -71,6 +72,34 @@ test('an agent that times out and ignores its abort is not awaited', async () =>
   const running = run().catch((error: unknown) => error);
   platform.advance(await nodeTimer(platform));
   expect(await running).toBeInstanceOf(NodeTimeoutError);
+});
+
+test.each([
+  ['is stopped, and does not run again, because it may have had its effect', false, 1, '{"error":"interrupted"}'],
+  ['runs again if it is idempotent', true, 2, '{"done":2}'],
+])('a tool of an attempt that times out %s', async (_title, idempotent, runs, answer) => {
+  let ran = 0;
+  const aborted: unknown[] = [];
+  const tool = new FunctionTool({
+    name: 'work',
+    description: '',
+    idempotent,
+    execute: (_, { abortSignal }) => {
+      if (++ran === 2) return { done: ran };
+      abortSignal.addEventListener('abort', () => void aborted.push(abortSignal.reason));
+      return new Promise(() => undefined);
+    },
+  });
+  const { run, platform } = await setUp(async (_, context) => JSON.stringify(await context.runNode(tool, {})), {
+    timeoutMs: 50,
+    retry: { maxAttempts: 2, initialDelayMs: 7 },
+  });
+  const running = run();
+  platform.advance(await nodeTimer(platform));
+  platform.advance(await nodeTimer(platform));
+  expect(answerOf(await running)).toBe(answer);
+  expect(ran).toBe(runs);
+  expect(aborted).toEqual([expect.any(NodeTimeoutError)]);
 });
 
 test('time in which a node waits for its turn does not count for timeoutMs', async () => {

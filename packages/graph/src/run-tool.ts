@@ -48,7 +48,7 @@ export async function runTool(
     if (toolContext.hasReturned) throw new RunAbortedError(`node "${run.node.name}": this attempt has ended`);
   };
   const params = {
-    invocationContext: run.beginAttempt(),
+    invocationContext: run.beginAttempt().withAbort(guard),
     functionCallId: run.id,
     toolConfirmation: questions
       .map(({ call: question, answer: given }) => confirmationOf(question, given))
