@@ -225,7 +225,7 @@ before_model_callbacks: [{ name: my.callback, args: [{ name: limit, value: 3 }] 
     [
       'an absolute path',
       `${AGENT}sub_agents: [{ config_path: /etc/passwd }]`,
-      'is not a relative path; write ./agent.yaml',
+      'the file "/etc/passwd" is not a relative path; write ./agent.yaml',
     ],
     [
       'a file that names itself',

@@ -52,12 +52,20 @@ test.each([
   expect(textsOf(lastRequest(model).contents)).not.toContain('Hi.');
 });
 
-test('a TruncatingContextCompactor leaves out the middle, and keeps calls with their responses', async () => {
+test('a TruncatingContextCompactor leaves out the middle, and responses without their calls', async () => {
   const tool = new FunctionTool({ name: 'look', description: '', execute: () => 'Rome' });
   const model = new ScriptedModel(['one', { calls: [{ id: 'c1', name: 'look' }] }, 'two', 'three']);
   const contextCompactors = [new TruncatingContextCompactor({ threshold: 3, preserveLeadingEvents: 1 })];
   await converse(new LlmAgent({ name: 'bot', model, tools: [tool], contextCompactors }), ['a', 'b', 'c']);
-  expect(textsOf(lastRequest(model).contents)).toEqual(['a', 'call', 'response', 'two', 'c']);
+  expect(textsOf(lastRequest(model).contents)).toEqual(['a', 'two', 'c']);
+});
+
+test('a TruncatingContextCompactor keeps the newest response, with its call and the message before it', async () => {
+  const tool = new FunctionTool({ name: 'look', description: '', execute: () => 'Rome' });
+  const model = new ScriptedModel(['one', { calls: [{ id: 'c1', name: 'look' }] }, 'two']);
+  const contextCompactors = [new TruncatingContextCompactor({ threshold: 1 })];
+  await converse(new LlmAgent({ name: 'bot', model, tools: [tool], contextCompactors }), ['a', 'b']);
+  expect(textsOf(lastRequest(model).contents)).toEqual(['b', 'call', 'response']);
 });
 
 test('a TrajectoryThoughtPruningCompactor leaves out older thoughts', async () => {

@@ -193,7 +193,7 @@ const TRUNCATING: OptionRules<TruncatingContextCompactorOptions> = { threshold: 
 
 /**
  * Leaves the middle of a long conversation out of model requests. The session keeps all events. A response of a tool is never sent without its
- * call.
+ * call, and no request begins with a call.
  *
  * @example
  * const contextCompactors = [new TruncatingContextCompactor({ threshold: 50, preserveLeadingEvents: 1 })];
@@ -219,8 +219,13 @@ export class TruncatingContextCompactor implements BaseContextCompactor {
   shorten(contents: readonly Content[]): Content[] {
     let start = contents.length - this.#threshold;
     if (start <= this.#leading) return [...contents];
-    // Calls stand right before their responses.
-    while (start > 0 && has('functionResponse', contents[start])) start--;
+    // A response whose call is left out is left out too.
+    while (has('functionResponse', contents[start])) start++;
+    // The response that the model is to read next stays, with its call, and with the message before it: models refuse requests that begin with a call.
+    if (start >= contents.length) {
+      start = contents.length - 1;
+      while (start > 0 && (contents[start]?.role !== 'user' || has('functionResponse', contents[start]))) start--;
+    }
     let end = Math.min(this.#leading, start);
     while (end > 0 && end < start && has('functionCall', contents[end - 1])) end--;
     return [...contents.slice(0, end), ...contents.slice(start)];

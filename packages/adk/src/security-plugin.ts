@@ -101,7 +101,7 @@ export class SecurityPlugin extends BasePlugin {
     toolArgs: Record<string, unknown>,
     toolContext: ToolContext,
   ): Promise<Record<string, unknown> | undefined> {
-    const { outcome, reason } = await this.#policyEngine.evaluate({ tool, toolArgs });
+    const { outcome, reason } = checkDecision(await this.#policyEngine.evaluate({ tool, toolArgs }));
     keepDecision(toolContext, outcome);
     switch (outcome) {
       case PolicyOutcome.DENY:
@@ -116,6 +116,18 @@ export class SecurityPlugin extends BasePlugin {
         return undefined;
     }
   }
+}
+
+/** Checks the answer of a policy engine, because a call must not run if its answer is not understood. @throws ConfigurationError */
+function checkDecision(decision: PolicyCheckResult | undefined): PolicyCheckResult {
+  if (decision && decision.outcome in PolicyOutcome) return decision;
+  throw wrongOption(
+    'SecurityPlugin: policyEngine.evaluate',
+    'outcome',
+    'PolicyOutcome.ALLOW, CONFIRM or DENY',
+    decision?.outcome,
+    '{ outcome: PolicyOutcome.ALLOW }',
+  );
 }
 
 function decisionsOf({ state }: ToolContext): Readonly<Record<string, unknown>> {

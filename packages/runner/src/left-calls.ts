@@ -69,7 +69,7 @@ interface LeftCalls {
  * | --------------------------------------------- | ----------- | ----------------------- | ------------- |
  * | runs, was interrupted, or was approved        | answered    | answered                | answered      |
  * | waits, in an agent that a tool or a graph ran | cancelled   | cancelled               | cancelled     |
- * | waits, in a graph                             |             | cancelled               | cancelled     |
+ * | waits, in a graph or a workflow               |             | cancelled               | cancelled     |
  * | waits, elsewhere                              |             | a later message answers | cancelled     |
  */
 export function leftCalls({ loaded, invocationId, root, branch = '', how }: Omit<Ended, 'params'>): LeftCalls {
@@ -82,7 +82,12 @@ export function leftCalls({ loaded, invocationId, root, branch = '', how }: Omit
   const cancelled = new Set(
     how === 'cancelled'
       ? waiting
-      : waiting.filter(({ event }) => enclosureOf(event.branch) !== '' || !takesLateAnswers(root, event.author)),
+      : waiting.filter(
+          ({ event }) =>
+            enclosureOf(event.branch) !== '' ||
+            event.nodeInfo?.path !== undefined ||
+            !takesLateAnswers(root, event.author),
+        ),
   );
   const running = [...calls.open(invocationId), ...calls.unsettled(invocationId)].filter(isWithin);
   return { all: new Set([...running, ...cancelled]), cancelled };

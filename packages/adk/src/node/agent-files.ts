@@ -35,8 +35,7 @@ export type ReadAgentFile = (path: string, from?: AgentFile) => AgentFile | Agen
 export function openAgentFiles(firstPath: string): { readonly first: string; readonly read: ReadAgentFile } {
   const folder = dirname(firstPath);
   const read: ReadAgentFile = (path, from) => {
-    if (isAbsolute(path) || path.includes('\0'))
-      return { path: folder, fault: 'is not a relative path; write ./agent.yaml' };
+    if (isAbsolute(path) || path.includes('\0')) return { path, fault: 'is not a relative path; write ./agent.yaml' };
     let shown = join(folder, path);
     try {
       const root = realpathSync(folder);

@@ -8,6 +8,8 @@ import {
   JoinNode,
   LlmAgent,
   LongRunningFunctionTool,
+  LoopAgent,
+  ParallelAgent,
   node,
   type NodeContext,
   RequestInput,
@@ -182,4 +184,19 @@ describe('a message to a workflow that waits', () => {
     const result: Part = { functionResponse: { id: 'c1', name: 'work', response: { status: 'done' } } };
     expect(outputs(await send(result))).toEqual(['Done.', 'end "Done."']);
   });
+});
+
+test('a question of a workflow beside an agent that fails is cancelled with their run', async () => {
+  const ask = node(() => new RequestInput({ interruptId: 'city' }), { name: 'ask' });
+  const asking = new Workflow({ name: 'w', edges: [['START', ask, end]] });
+  // Its second call comes after the question.
+  const model = new ScriptedModel([{ text: 'working' }, new TypeError('broken')]);
+  const working = new LoopAgent({
+    name: 'loop',
+    maxIterations: 2,
+    subAgents: [new LlmAgent({ name: 'broken', model })],
+  });
+  const { send } = await talk(new ParallelAgent({ name: 'both', subAgents: [asking, working] }));
+  await send('go').catch(() => undefined);
+  await expect(send(answer('city', { result: 'Oslo' }))).rejects.toThrow('was cancelled with its run');
 });
