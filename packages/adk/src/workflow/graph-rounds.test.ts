@@ -1,6 +1,6 @@
 import { ScriptedModel } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
-import { authoredOutputsOf as outputsOf, talk } from '../fixtures/workflow-talk.ts';
+import { answer, authoredOutputsOf as outputsOf, callIdsOf, talk } from '../fixtures/workflow-talk.ts';
 import {
   createEvent,
   type EdgeItem,
@@ -150,6 +150,42 @@ describe('another attempt of a workflow', () => {
     ]);
   });
 });
+
+test.each([{ includeContents: 'default' }, { mode: 'task' }, {}] as const)(
+  'an agent runs its approved tool in each round of a loop, and reads its input once: %o',
+  async (options) => {
+    let runs = 0;
+    const work = new FunctionTool({
+      name: 'work',
+      description: 'Works.',
+      requireConfirmation: true,
+      execute: () => `run ${++runs}`,
+    });
+    const last = 'mode' in options ? { calls: [{ name: 'finish_task', args: { result: 'done' } }] } : 'done';
+    const rounds = [1, 2, 3].flatMap(() => [{ calls: [{ name: 'work' }] }, last]);
+    const model = new ScriptedModel(rounds);
+    const agent = new LlmAgent({ name: 'agent', model, tools: [work], ...options });
+    const check = node(
+      (_context: NodeContext, output: unknown) => createEvent({ output, route: runs < 3 ? 'again' : 'end' }),
+      { name: 'check' },
+    );
+    const { send } = await talk([
+      ['START', agent, check],
+      [check, { again: agent, end: say('end') }],
+    ]);
+    let events = await send('go');
+    for (const round of [1, 2, 3]) {
+      const id = callIdsOf(events).at(-1) ?? '';
+      events = await send(answer(id, { confirmed: true }, 'adk_request_confirmation'));
+      expect(runs).toBe(round);
+    }
+    expect(outputsOf(events).at(-1)?.[0]).toBe('end');
+    const { contents = [] } = model.requests.at(-1)?.request ?? {};
+    expect(contents.at(-1)?.parts).toMatchObject([{ functionResponse: { response: { result: 'run 3' } } }]);
+    const texts = contents.flatMap(({ role, parts }) => (role === 'user' ? (parts?.[0]?.text ?? []) : []));
+    expect(texts).toHaveLength(1);
+  },
+);
 
 test('a node that asks in each round of a loop repeats no earlier round after an answer', async () => {
   const ask = node((_context: NodeContext, said: string) => new RequestInput({ message: said }), { name: 'ask' });

@@ -1,7 +1,7 @@
 import { ScriptedModel } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
 import { answer, authoredOutputsOf, callIdsOf, talk } from '../fixtures/workflow-talk.ts';
-import { FunctionTool, JoinNode, LlmAgent, node, type NodeContext } from '../index.ts';
+import { FunctionTool, JoinNode, LlmAgent, node, type NodeContext, RequestInput } from '../index.ts';
 
 const last = node((_context: NodeContext, input: unknown) => `last: ${JSON.stringify(input)}`, { name: 'last' });
 const FINISH = { calls: [{ name: 'finish_task', args: { result: 'booked' } }] };
@@ -47,5 +47,20 @@ describe('a task agent in a node of a workflow', () => {
     ]);
     const texts = model.requests.map(({ request }) => request.contents.map(({ parts }) => parts?.[0]?.text));
     expect(texts).toEqual([['Book.'], ['Book.', 'For which day?', 'Monday.']]);
+  });
+
+  test('speaks again after the answer to the question of a node beside it, whose answer is kept', async () => {
+    let charges = 0;
+    const charge = node(() => `charge ${++charges}`, { name: 'charge' });
+    const ask = node(() => new RequestInput({ interruptId: 'city' }), { name: 'ask' });
+    const model = new ScriptedModel(['For which day?', FINISH]);
+    const booker = new LlmAgent({ name: 'booker', mode: 'task', model });
+    const { send } = await talk([['START', charge, [booker, ask], new JoinNode({ name: 'join' })]]);
+    await send('Book.');
+    expect(authoredOutputsOf(await send(answer('city', { result: 'Oslo' }))).at(-1)).toEqual([
+      'join',
+      { booker: { result: 'booked' }, ask: 'Oslo' },
+    ]);
+    expect(charges).toBe(1);
   });
 });

@@ -150,7 +150,7 @@ export class WorkflowRun implements NodeRuns {
    */
   knownAt(nodePath: string, node: BaseNode): number | undefined {
     const prior = this.history.peek(`${nodePath}.${node.name}`, node.rerunOnResume);
-    if (!prior || !this.#knownResult(prior, node, undefined)) return undefined;
+    if (!prior || isUnfinishedTask(node, prior) || !this.#knownResult(prior, node, undefined)) return undefined;
     return isDone(prior) ? prior.end : Math.max(prior.end, prior.answeredAt);
   }
 
@@ -166,14 +166,14 @@ export class WorkflowRun implements NodeRuns {
     const place = `${nodePath}#${activation}`;
     const done = this.#done.get(place);
     if (done) return done;
-    const prior = this.history.take(nodePath, node.rerunOnResume);
+    const prior = this.#takePrior(nodePath, node);
     const known = prior && this.#knownResult(prior, node, outer.branch);
     const branch =
       options.overrideBranch ??
       (options.useSubBranch ? createSubBranch(outer.branch, { name, runId: options.runId }) : outer.branch);
     if (known) {
       const skipped = this.history.dropWithin(nodePath, prior);
-      if (known.interruptIds.length === 0) this.#skipAgents([...prior.events, ...skipped]);
+      if (known.interruptIds.length === 0) this.#skip([...skipped, ...prior.events]);
       else if (this.history.isPrompted) await this.#askAgain(prior.events, known.interruptIds);
       const isAnswered = known.interruptIds.length === 0 && !isDone(prior);
       if (isAnswered && this.context.isResumable) await this.#storeAnswer(name, nodePath, known);
@@ -206,6 +206,18 @@ export class WorkflowRun implements NodeRuns {
     if (context.interruptIds.length === 0) this.#outputs.set(name, context.output);
     if (options.number !== undefined) this.#keep(place, node, context);
     return context;
+  }
+
+  /** Takes the next earlier run of a node from the history. A task agent that spoke without finishing its task speaks again after a message: its run is the newest of these. */
+  #takePrior(nodePath: string, node: BaseNode): NodeRecord | undefined {
+    let prior = this.history.take(nodePath, node.rerunOnResume);
+    while (prior && isUnfinishedTask(node, prior)) {
+      const next = this.history.take(nodePath, node.rerunOnResume);
+      if (!next && !this.history.isPrompted) break;
+      this.#skip(prior.events);
+      prior = next;
+    }
+    return prior;
   }
 
   /** Returns the result of an earlier run that need not be repeated, or that still waits. A question that was cancelled counts as none. */
@@ -283,13 +295,15 @@ export class WorkflowRun implements NodeRuns {
     }
   }
 
-  /** Skips the stored executions of agents whose nodes are done, so that the next runs of these agents do not continue them. */
-  #skipAgents(events: readonly Event[]): void {
-    const { invocation, executionId: parent } = this.context;
-    const executions = new Map(events.map((event) => [event.executionId, event]));
-    for (const { parentExecutionId, branch, author: agentName } of executions.values())
-      if (parentExecutionId === parent)
-        invocation.resumedLog?.claimChild({ parentExecutionId, branch, agentName, after: -1 });
+  /**
+   * Restores what a node that is done left behind: its agents are not continued, and the next agents have read what it said.
+   * @param events its events, and those of the nodes that it ran
+   */
+  #skip(events: readonly Event[]): void {
+    for (const event of events) {
+      if (event.executionId !== undefined) this.context.invocation.resumedLog?.skip(event.executionId);
+      this.stream.noteSaid(event);
+    }
   }
 
   /**
@@ -462,4 +476,12 @@ export class WorkflowRun implements NodeRuns {
 /** Returns true for the first run of a node in the first runs of all nodes around it. */
 function isFirst(activation: string): boolean {
   return activation.split('.').every((count) => count === '1');
+}
+
+/** Returns true for a run of a task agent that ended without finishing the task. */
+function isUnfinishedTask(
+  { continuesCalls, waitForOutput }: BaseNode,
+  { hasEnded, output, route }: NodeRecord,
+): boolean {
+  return continuesCalls && waitForOutput && hasEnded && output === undefined && route === undefined;
 }

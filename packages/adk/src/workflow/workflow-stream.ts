@@ -60,9 +60,14 @@ export class WorkflowStream {
 
   /** Adds an event as it is, and resolves once it is committed. @throws RunAbortedError if the stream has no reader any more */
   async post(event: Event): Promise<void> {
-    if (event.partial !== true && saysSomething(event)) this.lastSaid = event;
+    this.noteSaid(event);
     if (await this.#queue.post(event)) return;
     throw new RunAbortedError('the reader of the workflow stopped reading');
+  }
+
+  /** Notes an event that agents of later nodes read. */
+  noteSaid(event: Event): void {
+    if (event.partial !== true && saysSomething(event)) this.lastSaid = event;
   }
 
   /** Adds an event of the node at a place. */

@@ -57,6 +57,12 @@ export class InvocationLog {
     return undefined;
   }
 
+  /** Claims an execution for an agent that is done, so that no other one continues it. */
+  skip(executionId: string): void {
+    const execution = this.#executions.get(executionId);
+    if (execution) this.#claimed.add(execution);
+  }
+
   /** True if an event after the loop's last checkpoint ended it: one of an agent in the loop that was not called as a tool. */
   hasEscalated(loop: Execution): boolean {
     const enclosure = enclosureOf(loop.branch);
