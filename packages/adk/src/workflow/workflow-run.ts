@@ -316,7 +316,9 @@ export class WorkflowRun implements NodeRuns {
     const last = Math.max(1, ...ids.map((id) => Number(id.slice(run.length))));
     if (!this.#counts.has(run)) this.#counts.set(run, last - 1);
     const own = events.filter(({ parentExecutionId }) => parentExecutionId === parent);
-    this.#skipAgents(own.filter(({ executionId }) => executionId !== own.at(-1)?.executionId));
+    const continued = own.at(-1)?.executionId;
+    for (const { executionId } of own)
+      if (executionId !== undefined && executionId !== continued) this.context.invocation.resumedLog?.skip(executionId);
   }
 
   /** Runs a node between the callbacks of the plugins, and stores that it is done if no event of the node has its result. */
