@@ -308,7 +308,7 @@ export class OtlpExporter implements Instrumentation {
   async #attempt(body: string, platform: Platform): Promise<Outcome> {
     const limit = new AbortController();
     const endInTime = (): void => limit.abort(new SpanExportError(`no answer within ${this.#timeoutMs} ms`));
-    const cancel = platform.schedule(this.#timeoutMs, endInTime, { idle: true });
+    const cancel = platform.schedule(this.#timeoutMs, endInTime);
     try {
       const response = await this.#fetch(this.#url, {
         method: 'POST',

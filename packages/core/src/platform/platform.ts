@@ -13,7 +13,8 @@ export interface Platform {
   newUuid(): string;
   /**
    * Calls `callback` once after `delayMs` milliseconds; with 0 after the work that is ready now. The returned function
-   * cancels the timer. A pending timer keeps the process alive, unless it is `idle` (for maintenance work). Default: not idle.
+   * cancels the timer. A pending timer keeps the process alive, unless it is `idle`: for
+   * maintenance that may be done earlier, which a Durable Object does when it has nothing else to do. Default: not idle.
    */
   schedule(delayMs: number, callback: () => void, options?: { readonly idle?: boolean }): () => void;
   /** Keeps work running after the response was sent. The platform reports a rejection. */

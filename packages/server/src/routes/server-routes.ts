@@ -68,7 +68,7 @@ export function createStorageProbe(runners: Iterable<Runner>, platform: Platform
   let goodSinceMs = -Infinity;
   const ask = async (): Promise<boolean> => {
     const late = Promise.withResolvers<boolean>();
-    const callOff = platform.schedule(STORAGE_ANSWER_MS, () => late.resolve(false), { idle: true });
+    const callOff = platform.schedule(STORAGE_ANSWER_MS, () => late.resolve(false));
     try {
       // Every request that needs the storage reports the failure.
       const isGood = await Promise.race([askAll().catch(() => false), late.promise]);

@@ -334,6 +334,20 @@ test('a webhook to an origin that is no longer listed is not sent', async () => 
   expect(receiver.messages).toHaveLength(1);
 });
 
+test('the time limit of an attempt is no idle timer, which a Durable Object runs early', async () => {
+  const answered = Promise.withResolvers<ServerResponse>();
+  const receiver = await startReceiver((response) => answered.resolve(response));
+  const platform = fixedPlatform();
+  const schedule = vi.spyOn(platform, 'schedule');
+  const { begin } = await setUp(['done'], [receiver.origin], undefined, platform);
+  await begin({ url: receiver.origin });
+  const response = await answered.promise;
+  expect(schedule.mock.calls.filter(([delayMs]) => delayMs === 10_000).map(([, , options]) => options?.idle)).toEqual([
+    undefined,
+  ]);
+  response.end();
+});
+
 test('shutdown waits for a webhook in flight', async () => {
   const gate = new Gate();
   const answered = Promise.withResolvers<ServerResponse>();

@@ -372,7 +372,7 @@ export class Webhooks {
     const { platform } = this.#params;
     const body = JSON.stringify({ type: `run.${data.state}`, timestamp: new Date(platform.now()).toISOString(), data });
     const timeout = new AbortController();
-    const callOff = platform.schedule(ATTEMPT_MS, () => timeout.abort(), { idle: true });
+    const callOff = platform.schedule(ATTEMPT_MS, () => timeout.abort());
     try {
       const messageId = await messageIdOf(id, data);
       const timestamp = String(Math.floor(platform.now() / 1000));

@@ -204,7 +204,7 @@ export class PostgresDatabase {
     return new Promise((resolve, reject) => {
       const late = (): void =>
         reject(new StorageError(`${STORAGE} did not answer within ${this.#timeoutMs} ms; try again`));
-      const callOff = this.#platform.schedule(this.#timeoutMs, late, { idle: true });
+      const callOff = this.#platform.schedule(this.#timeoutMs, late);
       work.then(
         (answer) => {
           callOff();
