@@ -104,6 +104,7 @@ export async function matchAnswers(
     checkCall(call, response, invocationId);
     matched.push(call);
     const functionResponse = await answers.read({ ...response, name: call.call.name ?? '' }, call);
+    checkRun(call, calls);
     // Other parts of an answer are dropped: they may contain the secret that was removed from it.
     parts.push(isPersonRequest(call.call) ? { functionResponse } : { ...part, functionResponse });
   }
@@ -136,6 +137,14 @@ function checkCall(
     fail(
       `the call ${JSON.stringify(id)} is a call of ${JSON.stringify(call.call.name)}, not of ${JSON.stringify(name)}`,
     );
+}
+
+/** Refuses an answer to a node of a workflow whose resumable run has ended: it would begin the workflow again. */
+function checkRun({ id, event: { author, invocationId, nodeInfo } }: SessionCall, calls: Calls): void {
+  if (nodeInfo?.path === undefined || !calls.hasEnded(invocationId)) return;
+  throw new InvalidMessageError(
+    `newMessage: the call ${JSON.stringify(id)} of "${author}" takes an answer only in its run, which has ended; send a message without it`,
+  );
 }
 
 /** A credential in a message. */

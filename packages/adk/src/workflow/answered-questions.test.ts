@@ -200,3 +200,30 @@ test('a question of a workflow beside an agent that fails is cancelled with thei
   await send('go').catch(() => undefined);
   await expect(send(answer('city', { result: 'Oslo' }))).rejects.toThrow('was cancelled with its run');
 });
+
+test('a result that comes again, or a question that its node did not need, does not start a workflow whose run has ended', async () => {
+  let charges = 0;
+  const charge = node(() => `charge ${++charges}`, { name: 'charge' });
+  const work = new LongRunningFunctionTool({ name: 'work', description: '', execute: () => undefined });
+  const model = new ScriptedModel([{ calls: [{ id: 'c1', name: 'work' }] }, 'Done.']);
+  const agent = new LlmAgent({ name: 'agent', model, tools: [work] });
+  const { send } = await talk([['START', charge, agent]]);
+  await send('go');
+  const result: Part = { functionResponse: { id: 'c1', name: 'work', response: { status: 'done' } } };
+  expect(outputs(await send(result))).toEqual(['Done.']);
+  await expect(send(result)).rejects.toThrow('takes an answer only in its run, which has ended');
+
+  const either = node(
+    function* ({ resumeInputs }: NodeContext) {
+      const given = resumeInputs['one'];
+      if (given !== undefined) yield createEvent({ output: given });
+      else for (const interruptId of ['one', 'two']) yield new RequestInput({ interruptId });
+    },
+    { name: 'either', rerunOnResume: true },
+  );
+  const other = await talk([['START', charge, either, end]]);
+  await other.send('go');
+  await other.send(answer('one', { result: 'Oslo' }));
+  await expect(other.send(answer('two', { result: 'Rome' }))).rejects.toMatchObject({ code: 'INVALID_MESSAGE' });
+  expect(charges).toBe(2);
+});

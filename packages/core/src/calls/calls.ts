@@ -87,7 +87,8 @@ export class Calls {
   readonly #answeredIn = new Map<Event, SessionCall[]>();
   /** Long-running calls by their run. */
   readonly #longRunning = new Map<string, SessionCall[]>();
-  readonly #unendedRuns = new Set<string>();
+  /** Resumable runs, by whether they have their end. */
+  readonly #runs = new Map<string, 'open' | 'ended'>();
   #size = 0;
 
   /** @param events events of a session, in append order */
@@ -127,8 +128,8 @@ export class Calls {
   add(event: Event): void {
     const eventIndex = this.#size++;
     if (event.partial === true) return;
-    if (beginsResumableRun(event)) this.#unendedRuns.add(event.invocationId);
-    else if (event.object === ObjectType.runnerEnd) this.#unendedRuns.delete(event.invocationId);
+    if (beginsResumableRun(event)) this.#runs.set(event.invocationId, 'open');
+    else if (event.object === ObjectType.runnerEnd) this.#runs.set(event.invocationId, 'ended');
     let inReply: SessionCall[] | undefined;
     let answered: SessionCall[] | undefined;
     // Most events have no scope.
@@ -223,7 +224,7 @@ export class Calls {
       this.#madeIn,
       this.#answeredIn,
       this.#longRunning,
-      this.#unendedRuns,
+      this.#runs,
     ])
       kept.clear();
   }
@@ -321,7 +322,12 @@ export class Calls {
 
   /** True for a resumable run without its end: it is in progress, was left by its process, or waits for an answer. See the table of `OpenRun`. */
   canContinue(invocationId: string): boolean {
-    return this.#unendedRuns.has(invocationId);
+    return this.#runs.get(invocationId) === 'open';
+  }
+
+  /** True for a resumable run that has its end. */
+  hasEnded(invocationId: string): boolean {
+    return this.#runs.get(invocationId) === 'ended';
   }
 
   /**
