@@ -25,6 +25,7 @@ test.each([
   ['Authorization: Bearer 0123456789abcdef01', 'Authorization: Bearer [redacted]'],
   ['wrong key {"api_key": "deadbeefcafe0123"}', 'wrong key {"api_key": "[redacted]"}'],
   ['GET https://host/v1?api_key=deadbeef failed', 'GET https://host/v1?api_key=[redacted] failed'],
+  ['https://ann:hunter2@host:8080/x?a=b:c@d', 'https://ann:[redacted]@host:8080/x?a=b:c@d'],
 ])('in "%s" the keys are removed', (text, expected) => {
   expect(secretRedactor(undefined)(text)).toBe(expected);
 });
@@ -34,11 +35,12 @@ test.each([
   'maximum context length is 128000 tokens, and max_tokens: 4096',
   'this key is not allowed; check the apiKey of the provider',
   'Bearer authentication is required',
+  'http://localhost:8080/a@b and mail:ann@host',
 ])('"%s" is kept', (text) => {
   expect(secretRedactor(undefined)(text)).toBe(text);
 });
 
-test.each(['sk-', 'eyJ', 'eyJ-', 'key', 'Bearer ', 'key= ', 'api_', '?key='])(
+test.each(['sk-', 'eyJ', 'eyJ-', 'key', 'Bearer ', 'key= ', 'api_', '?key=', '://u:', '://u', '://:'])(
   'a long text of "%s" is read in linear time',
   (piece) => {
     expect(secretRedactor(undefined)(piece.repeat(100_000)).length).toBeGreaterThan(0);

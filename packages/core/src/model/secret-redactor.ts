@@ -1,12 +1,13 @@
 /**
  * Patterns that match keys by their form: keys with a prefix of their vendor (Google and others), JSON Web Tokens, the value after `Bearer`, the
- * key in an address, and the value after a word such as `API key provided:`. Each reads a text in linear time.
+ * key and the password in an address, and the value after a word such as `API key provided:`. Each reads a text in linear time.
  */
 const KEYS: readonly RegExp[] = [
   /AIza[\w-]{35}/g,
   /\b(?:sk|pk|rk|key|gsk|csk|xai|hf|r8|fw|nvapi|pplx|tgp)[-_][\w*.-]{8,}/g,
   /\beyJ[\w-]{16,}(?:\.[\w-]+)*/g,
   /(?<=\bBearer\s)[\w.~+/=*-]{16,}/gi,
+  /(?<=:\/\/[^\s/?#:@]*:)[^\s/?#@]+(?=@)/g,
   /(?<=[?&](?:api[-_]?)?key=)[^&\s"']+/gi,
   /(?<=(?:\b|_|api)(?:key|token|secret|password|authorization)(?: provided)?["']?\s?[:=]\s?["']?)[^\s"'&,;]{8,}/gi,
 ];
