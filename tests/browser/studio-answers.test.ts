@@ -22,6 +22,7 @@ describe('an answer', () => {
     const log = page.getByRole('log');
     const approve = log.getByRole('button', { name: 'Approve', exact: true });
     await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
+    await expect.poll(() => log.getByRole('heading', { name: 'helper wants to call pay' }).count()).toBe(2);
     await approve.first().dblclick();
     await log.getByText('Approved', { exact: true }).waitFor();
     await log.getByText('completed').waitFor();
@@ -35,6 +36,10 @@ describe('an answer', () => {
     await expect
       .poll(() => log.locator('.call-status').allTextContents())
       .toEqual([expect.stringMatching(/^completed, /), 'rejected']);
+    await expect.poll(() => log.locator('.call-answer').allTextContents()).toEqual(['approved']);
+    await log.getByText('pay', { exact: true }).last().click();
+    await log.getByText(/^rejected by the user after /).waitFor();
+    await keepPicture(page, 'answered');
     expect(errors).toEqual([]);
   });
 
@@ -68,7 +73,8 @@ describe('an answer', () => {
     await submit.click();
     await page.getByRole('log').getByText('Ordered.').waitFor();
     await page.getByRole('log').getByText('order', { exact: true }).click();
-    await page.getByText('"street": "Main Street 1"').waitFor();
+    // In the answer of the person, and in the response of the tool.
+    await expect.poll(() => page.getByText('"street": "Main Street 1"').count()).toBe(2);
   });
 
   test('has lists of objects, whose items are added and removed by keyboard', async () => {

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { Gate } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { KEY, send, useStudio } from './studio-page.ts';
@@ -33,6 +34,21 @@ test('a session is forked where an approval waits, and approved there', async ()
   await page.getByRole('button', { name: 'Approve', exact: true }).click();
   await page.getByRole('log').getByText('Paid again.').waitFor();
   expect((await sessionService.getSession(KEY))?.events).toEqual(before?.events);
+  expect(errors).toEqual([]);
+});
+
+test('a message is part of a fork while its run is in flight', async () => {
+  const gate = new Gate();
+  const { page, errors } = await open([{ calls: [{ name: 'spend' }] }, { chunks: ['Spent', gate, ' all.'] }], {
+    tools: [spend],
+  });
+  await send(page, 'Spend');
+  await page.getByRole('log').getByText('Spent').waitFor();
+  await page.getByRole('slider').press('Home');
+  await page.getByRole('button', { name: 'Fork here' }).click();
+  await page.waitForURL((url) => url.searchParams.get('session') !== 'first');
+  await page.getByRole('log').getByText('Spend').waitFor();
+  gate.open();
   expect(errors).toEqual([]);
 });
 

@@ -114,7 +114,11 @@ describe.each([
     await asking.getByText('Which size?').waitFor();
     expect(await violations(other)).toEqual([]);
     await keepPicture(other, `${pictures}-waiting-runs`);
-    await asking.getByRole('button', { name: 'Close' }).click();
+    await asking.getByRole('button', { name: 'Close' }).press('Enter');
+    // The focus is on Keep it.
+    await other.keyboard.press('Enter');
+    await asking.getByRole('button', { name: 'Close', exact: true }).press('Enter');
+    await asking.getByRole('button', { name: 'Close it' }).click();
     await expect.poll(() => runs.count()).toBe(1);
     // A page that shows the session sees that the run was closed.
     await second.getByRole('region', { name: 'The agent asks' }).waitFor({ state: 'detached' });

@@ -239,6 +239,10 @@ test('the focus is on the message field or where it was, after what had it is go
   await page.getByRole('button', { name: 'Delete', exact: true }).focus();
   await page.keyboard.press('Enter');
   await isFocused(page.getByRole('button', { name: 'Keep it' }));
+  await page.keyboard.press('Escape');
+  await isFocused(page.getByRole('button', { name: 'Delete', exact: true }));
+  await page.keyboard.press('Enter');
+  await isFocused(page.getByRole('button', { name: 'Keep it' }));
   await page.keyboard.press('Enter');
   await isFocused(page.getByRole('button', { name: 'Delete', exact: true }));
   await page.getByRole('slider').press('Home');

@@ -207,6 +207,8 @@ function pathOf(runs: readonly GraphRunInfo[], shown: ReadonlySet<string> | unde
 
 const NO_PATH: Path = { done: NO_NAMES, open: NO_NAMES, edges: NO_NAMES };
 
+const MIN_SCALE = 0.7;
+
 interface Box extends Point {
   readonly width: number;
 }
@@ -258,77 +260,79 @@ function GraphView({ description, path }: GraphViewProps) {
   return (
     <figure className="graph">
       <figcaption>{name}</figcaption>
-      <svg
-        viewBox={`0 0 ${width} ${height}`}
-        // A small graph is not enlarged.
-        style={{ maxWidth: width }}
-        role="img"
-        aria-label={`Graph ${name}: ${described}`}
-      >
-        <defs>
-          {[false, true].map((isTaken) => (
-            <marker
-              key={String(isTaken)}
-              id={`${id}-${isTaken}`}
-              viewBox="0 0 8 8"
-              refX="7"
-              refY="4"
-              markerWidth="8"
-              markerHeight="8"
-              markerUnits="userSpaceOnUse"
-              orient="auto"
-            >
-              <path className={isTaken ? 'arrow taken' : 'arrow'} d="M0,0L8,4L0,8z" />
-            </marker>
-          ))}
-        </defs>
-        {drawn.map(({ key, points }) => {
-          const isTaken = path.edges.has(key);
-          return (
-            <path
-              key={key}
-              className="edge"
-              data-taken={isTaken}
-              markerEnd={`url(#${id}-${isTaken})`}
-              d={curveThrough(points)}
-            />
-          );
-        })}
-        {drawn
-          .filter(({ route }) => route !== '')
-          .map(({ key, route, x, y }) => {
-            const labelWidth = route.length * LABEL_CHARACTER + 4;
+      <div className="graph-scroll" tabIndex={0} role="group" aria-label={`Graph ${name}`}>
+        <svg
+          viewBox={`0 0 ${width} ${height}`}
+          // A small graph is not enlarged, and a large one is scrolled before its names get too small to read.
+          style={{ maxWidth: width, minWidth: width * MIN_SCALE }}
+          role="img"
+          aria-label={`Graph ${name}: ${described}`}
+        >
+          <defs>
+            {[false, true].map((isTaken) => (
+              <marker
+                key={String(isTaken)}
+                id={`${id}-${isTaken}`}
+                viewBox="0 0 8 8"
+                refX="7"
+                refY="4"
+                markerWidth="8"
+                markerHeight="8"
+                markerUnits="userSpaceOnUse"
+                orient="auto"
+              >
+                <path className={isTaken ? 'arrow taken' : 'arrow'} d="M0,0L8,4L0,8z" />
+              </marker>
+            ))}
+          </defs>
+          {drawn.map(({ key, points }) => {
+            const isTaken = path.edges.has(key);
+            return (
+              <path
+                key={key}
+                className="edge"
+                data-taken={isTaken}
+                markerEnd={`url(#${id}-${isTaken})`}
+                d={curveThrough(points)}
+              />
+            );
+          })}
+          {drawn
+            .filter(({ route }) => route !== '')
+            .map(({ key, route, x, y }) => {
+              const labelWidth = route.length * LABEL_CHARACTER + 4;
+              return (
+                <g
+                  key={key}
+                  className="edge-label"
+                  transform={`translate(${x - labelWidth / 2} ${y - LABEL_HEIGHT / 2})`}
+                >
+                  <rect width={labelWidth} height={LABEL_HEIGHT} />
+                  <text x={labelWidth / 2} y={LABEL_HEIGHT / 2 + 4}>
+                    {route}
+                  </text>
+                </g>
+              );
+            })}
+          {layout.nodes().map((node) => {
+            const { x, y, width: nodeWidth } = layout.node(node) as Box;
+            const isEnd = node === START || node === END;
             return (
               <g
-                key={key}
-                className="edge-label"
-                transform={`translate(${x - labelWidth / 2} ${y - LABEL_HEIGHT / 2})`}
+                key={node}
+                transform={`translate(${x - nodeWidth / 2} ${y - NODE_HEIGHT / 2})`}
+                data-node={node}
+                data-state={stateOf(node)}
               >
-                <rect width={labelWidth} height={LABEL_HEIGHT} />
-                <text x={labelWidth / 2} y={LABEL_HEIGHT / 2 + 4}>
-                  {route}
+                <rect width={nodeWidth} height={NODE_HEIGHT} rx={isEnd ? NODE_HEIGHT / 2 : 8} />
+                <text x={nodeWidth / 2} y={NODE_HEIGHT / 2 + 4}>
+                  {labelOf(node)}
                 </text>
               </g>
             );
           })}
-        {layout.nodes().map((node) => {
-          const { x, y, width: nodeWidth } = layout.node(node) as Box;
-          const isEnd = node === START || node === END;
-          return (
-            <g
-              key={node}
-              transform={`translate(${x - nodeWidth / 2} ${y - NODE_HEIGHT / 2})`}
-              data-node={node}
-              data-state={stateOf(node)}
-            >
-              <rect width={nodeWidth} height={NODE_HEIGHT} rx={isEnd ? NODE_HEIGHT / 2 : 8} />
-              <text x={nodeWidth / 2} y={NODE_HEIGHT / 2 + 4}>
-                {labelOf(node)}
-              </text>
-            </g>
-          );
-        })}
-      </svg>
+        </svg>
+      </div>
     </figure>
   );
 }

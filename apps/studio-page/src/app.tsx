@@ -15,6 +15,7 @@ import {
 } from 'react-aria-components';
 import {
   type CallPart,
+  type ClientSession,
   type Conversation,
   emptyConversation,
   type Message,
@@ -361,6 +362,7 @@ function Workbench({ apps, hasLogin, place, goTo, list }: WorkbenchProps) {
     isRunning && !isPast,
     isPast ? agentAtWork(events, shownPosition) : undefined,
     root,
+    (isRunning && !isPast) || shownEvents.some(({ author }) => author !== 'user'),
   );
   const showTab = useCallback((chosen: TabName) => {
     writeTab(chosen);
@@ -392,12 +394,11 @@ function Workbench({ apps, hasLogin, place, goTo, list }: WorkbenchProps) {
   );
 
   const fork = useCallback(async () => {
-    // Messages that were sent, but not read from the server yet, have other ids.
-    const last = shownEvents.findLast(({ id }) => !id.startsWith('local-'));
+    const last = shownEvents.at(-1);
     if (!last) return;
     try {
       setForkError(undefined);
-      const session = await chat.session.fork(last.id);
+      const session = await chat.session.fork(await storedId(chat.session, last));
       goTo({ ...place, sessionId: session.id });
     } catch (thrown) {
       setForkError(`The session was not forked: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
@@ -532,22 +533,32 @@ function Workbench({ apps, hasLogin, place, goTo, list }: WorkbenchProps) {
   );
 }
 
+/** Returns the id of an event on the server. A message that was sent and not read from the server yet has another id in the page. */
+async function storedId(session: ClientSession, { id, invocationId, author }: Event): Promise<string> {
+  if (!id.startsWith('local-')) return id;
+  const { events } = await session.get();
+  const stored = events.find((event) => event.invocationId === invocationId && event.author === author);
+  if (!stored) throw new TypeError('the server does not have the message yet');
+  return stored.id;
+}
+
 /**
  * Returns the agents that work: those that stream text or wait for a tool, and agents that are called as tools, otherwise the one that spoke
  * last.
  * @param next the agent that works at an earlier moment
- * @param root the agent that works before an agent has spoken
+ * @param hasBegun true if a run has begun: the root agent works until an agent speaks, and a graph may end without a message
  */
 function useActiveAgents(
   { messages, activeAgent }: Conversation,
   isRunning: boolean,
   next: string | undefined,
   root: ShownAgent | undefined,
+  hasBegun: boolean,
 ) {
   const called = useMemo(() => new Set(root && calledAgentsOf(root)), [root]);
   const run = messages.at(-1)?.invocationId;
   const working = isRunning ? messages.filter((message) => message.invocationId === run && isWorking(message)) : [];
-  const last = next ?? activeAgent ?? (isRunning ? root?.name : undefined);
+  const last = next ?? activeAgent ?? (hasBegun ? root?.name : undefined);
   const calls = working.flatMap(({ parts }) => parts.flatMap((part) => (isRunningCall(part) ? part.name : [])));
   const names =
     working.length > 0

@@ -6,6 +6,7 @@ import { Button } from 'react-aria-components';
 import { MeasuredTimes, useCallTimes } from './call-times.ts';
 import { Composer } from './composer.tsx';
 import { ErrorBoundary } from './error-boundary.tsx';
+import { GivenAnswers, givenAnswersIn } from './given-answers.ts';
 import { contentOf, isStop, MessageView, Stopped, textOf } from './message-view.tsx';
 import { RequestForm } from './request-form.tsx';
 import {
@@ -71,6 +72,8 @@ export function Chat({
   const answers = useAnswers(agent);
   const stop = useStop(agent);
   const times = useCallTimes(place, messages);
+  const given = useMemo(() => givenAnswersIn(events), [events]);
+  const tools = useMemo(() => toolNamesIn(messages), [messages]);
   const saves = useMemo(() => events.filter((event) => artifactsIn(event).length > 0), [events]);
   const artifacts = useMemo(() => artifactsByMessage(saves, messages), [saves, messages]);
   // In the order in which the agents first spoke, so that the first agents of a session have different colors.
@@ -164,36 +167,38 @@ export function Chat({
             </Button>
           )}
           <MeasuredTimes value={times}>
-            {messages.slice(first).map((message, index, all) => {
-              const saved = artifacts.get(message.id);
-              return (
-                <Fragment key={keys[first + index]}>
-                  <ErrorBoundary value={message} fallback={<PlainMessage message={message} />}>
-                    <MessageView
-                      message={message}
-                      isNamed={all[index - 1]?.author !== message.author}
-                      hue={agents.indexOf(message.author) % HUES}
-                      canEdit={!isPast && !isRunning && message.author === 'user' && textOf(message) !== ''}
-                      canSend={!isPast && status === 'idle'}
-                      isStopped={isStopped && message === last && message.author !== 'user'}
-                      onEdit={sendInstead}
-                      onSelect={onSelectEvent}
-                      onTrace={onTrace}
-                    />
-                  </ErrorBoundary>
-                  {saved && (
-                    <ErrorBoundary value={saved}>
-                      <SavedArtifacts
-                        place={place}
-                        artifacts={saved}
-                        stored={storedArtifacts}
-                        onShow={onShowArtifact}
+            <GivenAnswers value={given}>
+              {messages.slice(first).map((message, index, all) => {
+                const saved = artifacts.get(message.id);
+                return (
+                  <Fragment key={keys[first + index]}>
+                    <ErrorBoundary value={message} fallback={<PlainMessage message={message} />}>
+                      <MessageView
+                        message={message}
+                        isNamed={all[index - 1]?.author !== message.author}
+                        hue={agents.indexOf(message.author) % HUES}
+                        canEdit={!isPast && !isRunning && message.author === 'user' && textOf(message) !== ''}
+                        canSend={!isPast && status === 'idle'}
+                        isStopped={isStopped && message === last && message.author !== 'user'}
+                        onEdit={sendInstead}
+                        onSelect={onSelectEvent}
+                        onTrace={onTrace}
                       />
                     </ErrorBoundary>
-                  )}
-                </Fragment>
-              );
-            })}
+                    {saved && (
+                      <ErrorBoundary value={saved}>
+                        <SavedArtifacts
+                          place={place}
+                          artifacts={saved}
+                          stored={storedArtifacts}
+                          onShow={onShowArtifact}
+                        />
+                      </ErrorBoundary>
+                    )}
+                  </Fragment>
+                );
+              })}
+            </GivenAnswers>
           </MeasuredTimes>
           {isStopped && last?.author === 'user' && <Stopped />}
           {shownRequests.length > 0 && (
@@ -202,12 +207,13 @@ export function Chat({
                 <ErrorBoundary key={request.id} value={request}>
                   <RequestForm
                     request={request}
+                    toolName={tools.get(request.callId ?? '')}
                     given={answer}
                     refusal={refusal}
                     isDisabled={isPast || status !== 'idle' || (answer !== undefined && refusal === undefined)}
-                    onAnswer={(given) => {
+                    onAnswer={(chosen) => {
                       follow();
-                      void answers.give(request, given);
+                      void answers.give(request, chosen);
                     }}
                   />
                 </ErrorBoundary>
@@ -314,6 +320,12 @@ function callsAfter(messages: readonly Message[], message: Message): readonly st
     .flatMap(({ parts }) =>
       parts.flatMap((part) => (part.type === 'call' && part.status === 'completed' ? [part.name] : [])),
     );
+}
+
+/** Returns the names of the tools by the ids of their calls. */
+function toolNamesIn(messages: readonly Message[]): ReadonlyMap<string, string> {
+  const calls = messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === 'call' ? part : [])));
+  return new Map(calls.map(({ id, name }) => [id, name]));
 }
 
 /** A run that could not be stopped is stopped again after this time, in milliseconds. */

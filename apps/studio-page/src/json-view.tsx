@@ -46,11 +46,15 @@ export function JsonView({ value }: { readonly value: unknown }) {
 /** Maximum length of JSON that is shown on one line, in characters. */
 const MAX_LINE = 60;
 
+/** Maximum length of a text that is shown whole, in characters. */
+const MAX_TEXT = 500;
+
 /** Shows a value in its line if it is short, and otherwise folded with its size. */
 export function FoldedJson({ value }: { readonly value: unknown }) {
   const [isOpen, setOpen] = useState(false);
   const text = JSON.stringify(value) ?? '';
-  if (text.length <= MAX_LINE || typeof value !== 'object') return <code>{text}</code>;
+  const longest = typeof value === 'object' ? MAX_LINE : MAX_TEXT;
+  if (text.length <= longest) return <code>{text}</code>;
   return (
     <details className="folded" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>
@@ -61,7 +65,8 @@ export function FoldedJson({ value }: { readonly value: unknown }) {
   );
 }
 
-function sizeOf(value: object | null): string {
+function sizeOf(value: unknown): string {
+  if (typeof value === 'string') return `${value.length.toLocaleString()} characters`;
   if (Array.isArray(value)) return `${value.length} ${value.length === 1 ? 'item' : 'items'}`;
   const { length } = Object.keys(value ?? {});
   return `${length} ${length === 1 ? 'key' : 'keys'}`;

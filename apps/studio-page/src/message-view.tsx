@@ -6,6 +6,7 @@ import Markdown, { defaultUrlTransform } from 'react-markdown';
 import { Button, TextArea, TextField } from 'react-aria-components';
 import remarkGfm from 'remark-gfm';
 import { MeasuredTimes, parallelCalls } from './call-times.ts';
+import { GivenAnswers } from './given-answers.ts';
 import { JsonView } from './json-view.tsx';
 import { isDrawable, markdownBlocks } from './markdown-blocks.ts';
 import { Media } from './media.tsx';
@@ -208,12 +209,12 @@ interface PartViewProps {
 function PartView({ part, isUser, isParallel }: PartViewProps) {
   switch (part.type) {
     case 'text':
-      return isUser ? <p className="plain">{part.text}</p> : <MarkdownText text={part.text} />;
+      return isUser ? <PlainText text={part.text} /> : <MarkdownText text={part.text} />;
     case 'thought':
       return (
         <details className="thought">
           <summary>Thought</summary>
-          <p className="plain">{part.text}</p>
+          <PlainText text={part.text} />
         </details>
       );
     case 'call':
@@ -245,6 +246,22 @@ function PartView({ part, isUser, isParallel }: PartViewProps) {
         </p>
       );
   }
+}
+
+/** Maximum length of a plain text that is shown at first, in characters. A browser needs seconds for millions of them. */
+const MAX_TEXT = 50_000;
+
+function PlainText({ text }: { readonly text: string }) {
+  const [isWhole, setWhole] = useState(false);
+  if (isWhole || text.length <= MAX_TEXT) return <p className="plain">{text}</p>;
+  return (
+    <>
+      <p className="plain">{text.slice(0, MAX_TEXT)}…</p>
+      <Button className="link" onPress={() => setWhole(true)}>
+        Show all {text.length.toLocaleString()} characters
+      </Button>
+    </>
+  );
 }
 
 /** The address of a picture that is part of the text. Scripts in a vector picture do not run in an `img`. */
@@ -319,6 +336,7 @@ function shortArguments(args: CallPart['args']): string {
 function CallView({ call, isParallel }: { readonly call: CallPart; readonly isParallel: boolean }) {
   const { id, name, args, response, status, progress, parts, startedAt, endedAt } = call;
   const measured = useContext(MeasuredTimes).get(id);
+  const answer = useContext(GivenAnswers).get(id);
   const hasTime = endedAt !== undefined && status !== 'rejected';
   const seconds = isParallel || !hasTime ? measured : endedAt - startedAt;
   // A conversation may have thousands of calls, most of which nobody opens.
@@ -330,6 +348,7 @@ function CallView({ call, isParallel }: { readonly call: CallPart; readonly isPa
         <span className="call-arguments" aria-hidden="true">
           {shortArguments(args)}
         </span>
+        {answer && answer.decision !== 'rejected' && <small className="call-answer">{answer.decision}</small>}
         <span className="call-status">
           {status}
           {hasTime && seconds !== undefined && `, ${formatDuration(seconds)}`}
@@ -339,6 +358,14 @@ function CallView({ call, isParallel }: { readonly call: CallPart; readonly isPa
         <>
           <p className="label">Arguments</p>
           <JsonView value={args} />
+          {answer && (
+            <>
+              <p className="label">
+                {answer.decision} by the user after {formatDuration(answer.seconds)}
+              </p>
+              {answer.value !== undefined && <JsonView value={answer.value} />}
+            </>
+          )}
           {progress.length > 0 && (
             <>
               <p className="label">Progress</p>

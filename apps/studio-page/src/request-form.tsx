@@ -8,6 +8,8 @@ import { isRecord, type JsonFields } from './schema-reader.ts';
 
 interface RequestFormProps {
   readonly request: PersonRequest;
+  /** The tool that the request is about; undefined if its call is not known. */
+  readonly toolName: string | undefined;
   /** The sent answer; undefined until an answer is sent. */
   readonly given: PersonAnswer | undefined;
   /** The server's error about the sent answer. */
@@ -23,17 +25,29 @@ const TITLES: Readonly<Record<PersonRequest['kind'], string>> = {
   call: 'This call waits for its result',
 };
 
+/** Returns who asks for what: `clerk wants to call pay`. */
+function titleOf({ kind, author, name }: PersonRequest, toolName: string | undefined): string {
+  switch (kind) {
+    case 'confirmation':
+      return `${author} wants to call ${toolName ?? 'a tool'}`;
+    case 'credential':
+      return `${author} needs a credential${toolName === undefined ? '' : ` for ${toolName}`}`;
+    case 'input':
+      return `${author} asks${toolName === undefined ? '' : ` for ${toolName}`}`;
+    case 'call':
+      return `${author} waits for the result of ${name}`;
+  }
+}
+
 /** Shows a request to the person, with a form for the answer. The form does not change while the answer is sent. */
-export function RequestForm({ request, given, refusal, isDisabled, onAnswer }: RequestFormProps) {
-  const { kind, name, message, args, payload, author } = request;
+export function RequestForm({ request, toolName, given, refusal, isDisabled, onAnswer }: RequestFormProps) {
+  const { kind, message, args, payload } = request;
   return (
     <section className="request" aria-label={TITLES[kind]} data-answered={given !== undefined && refusal === undefined}>
-      <h2>{TITLES[kind]}</h2>
+      <h2>{titleOf(request, toolName)}</h2>
       {message !== undefined && <p>{message}</p>}
-      {kind === 'call' && <code>{name}</code>}
       {args !== undefined && <JsonView value={args} />}
       {payload !== undefined && payload !== null && <JsonView value={payload} />}
-      <small>{author}</small>
       {kind === 'confirmation' && (
         <div className="row">
           <Button className="primary" isDisabled={isDisabled} onPress={() => onAnswer({ kind, confirmed: true })}>

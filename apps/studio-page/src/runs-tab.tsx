@@ -1,6 +1,7 @@
 import type { PersonRequest } from '@eventloom/client';
 import type { SessionKey } from '@eventloom/core';
 import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react';
+import { flushSync } from 'react-dom';
 import { Button } from 'react-aria-components';
 import {
   client,
@@ -104,9 +105,7 @@ export function RunsTab({ place, goTo, status }: RunsTabProps) {
               messages={run.waitingFor.flatMap(({ message }) => message ?? [])}
             >
               {openButton('Answer', run)}
-              <Button className="danger" onPress={() => void cancel(run)}>
-                Close
-              </Button>
+              <CloseButton onClose={() => void cancel(run)} />
             </RunItem>
           ))}
         </ul>
@@ -116,6 +115,37 @@ export function RunsTab({ place, goTo, status }: RunsTabProps) {
           Look in older sessions
         </Button>
       )}
+    </div>
+  );
+}
+
+/** Closes a run after a second press, because its questions cannot be answered afterwards. */
+function CloseButton({ onClose }: { readonly onClose: () => void }) {
+  const [isAsked, setAsked] = useState(false);
+  const box = useRef<HTMLDivElement>(null);
+  const ask = (asked: boolean): void => {
+    flushSync(() => setAsked(asked));
+    box.current?.querySelector<HTMLElement>('button:last-child')?.focus();
+  };
+  return (
+    <div
+      className="row close-run"
+      ref={box}
+      onKeyDown={({ key }) => {
+        if (isAsked && key === 'Escape') ask(false);
+      }}
+    >
+      {isAsked && (
+        <>
+          <span>Close it without an answer?</span>
+          <Button className="danger" onPress={onClose}>
+            Close it
+          </Button>
+        </>
+      )}
+      <Button className={isAsked ? 'quiet' : 'danger'} onPress={() => ask(!isAsked)}>
+        {isAsked ? 'Keep it' : 'Close'}
+      </Button>
     </div>
   );
 }
@@ -173,7 +203,8 @@ const ANSWERS: Readonly<Record<PersonRequest['kind'], { readonly name: string; r
 
 /** Returns how long ago a time was. @param time seconds since the epoch */
 function ageOf(time: number): string {
-  return formatDuration(Math.max(0, serverNow() / 1000 - time));
+  const seconds = Math.round(serverNow() / 1000 - time);
+  return seconds < 60 ? `${Math.max(1, seconds)} s` : formatDuration(seconds);
 }
 
 /** A value that is read at intervals. */

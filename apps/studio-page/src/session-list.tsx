@@ -162,6 +162,11 @@ export function SessionList({ apps, hasLogin, place, goTo, list, events, isRunni
     }
   };
 
+  const keep = (): void => {
+    setDeleting(false);
+    deleteButton.current?.focus();
+  };
+
   const exportShown = async (): Promise<void> => {
     try {
       saveExport(place, await readInitialState(place), events);
@@ -251,20 +256,20 @@ export function SessionList({ apps, hasLogin, place, goTo, list, events, isRunni
         </Button>
       )}
       {isDeleting && (
-        <div className="confirm" role="alertdialog" aria-label="Delete this session?">
+        <div
+          className="confirm"
+          role="alertdialog"
+          aria-label="Delete this session?"
+          onKeyDown={({ key }) => {
+            if (key === 'Escape') keep();
+          }}
+        >
           <p>Delete “{sessions.find(({ id }) => id === sessionId)?.title ?? sessionId}” with its events and files?</p>
           <div className="row">
             <Button className="danger grow" onPress={() => void deleteSession()}>
               Delete it
             </Button>
-            <Button
-              className="quiet grow"
-              autoFocus
-              onPress={() => {
-                setDeleting(false);
-                deleteButton.current?.focus();
-              }}
-            >
+            <Button className="quiet grow" autoFocus onPress={keep}>
               Keep it
             </Button>
           </div>

@@ -168,6 +168,15 @@ describe('a message of the user that is read after its run', () => {
     ]);
   });
 
+  test('stays behind an earlier one of the same time', () => {
+    const said = ['one', 'two'].map((each) => text('user', each, { timestamp: 1 }));
+    expect(shown(reduce(text('helper', 'answer', { timestamp: 2 }), ...said))).toEqual([
+      'user: one',
+      'user: two',
+      'helper: answer',
+    ]);
+  });
+
   test('stays behind the messages of other runs, whatever the clock of the client says', () => {
     const late = text('user', 'Hi', { invocationId: 'local', timestamp: 0 });
     expect(shown(reduce(...run(1), late)).at(-1)).toBe('user: Hi');

@@ -275,7 +275,7 @@ function addParts(draft: Draft, event: Event, parts: readonly MessagePart[]): vo
   // A session that is read after a run has the user's message, which the run did not repeat.
   if (!chunks && author === 'user')
     for (let i = at - 1; i >= 0 && (messages[i]?.timestamp ?? 0) >= timestamp; i--)
-      if (messages[i]?.invocationId === invocationId) at = i;
+      if (messages[i]?.invocationId === invocationId && messages[i]?.author !== author) at = i;
   messages.splice(at, chunks ? 1 : 0, {
     id,
     invocationId,
