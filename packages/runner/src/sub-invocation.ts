@@ -169,11 +169,12 @@ function recordedEvents(
 ): Event[] {
   const before = invocation.resumedLog?.within(branch, executionId) ?? [];
   const known = new Set(invocation.resumedLog?.events.map(({ id }) => id));
+  const branches = new Set(before.map((event) => event.branch));
   const since = session.events.filter(
     (event) =>
       event.author === 'user' &&
       event.invocationId === invocationId &&
-      enclosureOf(event.branch) === branch &&
+      (enclosureOf(event.branch) === branch || branches.has(event.branch)) &&
       !known.has(event.id),
   );
   return [...before.map(asSeenWithin), ...since];

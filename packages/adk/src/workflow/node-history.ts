@@ -303,18 +303,23 @@ function ofThisExecution(
   };
 }
 
+/** Returns the context in which an agent that is called as a tool began; undefined for an agent that is not called as a tool. */
+export function callContextOf(context: InvocationContext): InvocationContext | undefined {
+  let own = context;
+  while (own.parent?.invocation.session === context.invocation.session) own = own.parent;
+  return own.parent && own;
+}
+
 /**
  * The events of an agent that is called as a tool, and of the agents that it runs, in order; undefined for an agent that is not called as a tool. The
  * agent's view of the session lacks the answers to questions of agents in its nodes.
  */
 function eventsOfCall(context: InvocationContext): Event[] | undefined {
-  const view = context.invocation.session;
-  let own = context;
-  while (own.parent?.invocation.session === view) own = own.parent;
-  if (!own.parent) return undefined;
-  let { session } = own.parent.invocation;
-  for (let at = own.parent.parent; at; at = at.parent) ({ session } = at.invocation);
-  const enclosure = own.branch;
+  const call = callContextOf(context);
+  if (!call) return undefined;
+  const { branch: enclosure } = call;
+  let { session } = call.invocation;
+  for (let at = call.parent; at; at = at.parent) ({ session } = at.invocation);
   const events: Event[] = [];
   for (const [, event] of newestEntries(session.events)) {
     const { branch, invocationId } = event;

@@ -115,6 +115,26 @@ test.each(['AgentTool', 'NodeTool'])('an agent of a workflow in an %s waits for 
   expect(await findLooseEnds(sessionService, KEY)).toEqual([]);
 });
 
+test.each(['AgentTool', 'NodeTool'])(
+  'agents side by side in a workflow in an %s continue with their approvals',
+  async (title) => {
+    const ran: string[] = [];
+    const inputSchema = title === 'NodeTool' ? { type: 'string' } : undefined;
+    const side = (name: string) => new SequentialAgent({ name, subAgents: [buying(`${name}-agent`, ran, [name])] });
+    const join = new JoinNode({ name: 'join' });
+    const last = node(() => 'last', { name: 'last' });
+    const edges: EdgeItem[] = [['START', [side('a'), side('b')], join, last]];
+    const flow = new Workflow({ name: 'flow', description: '', inputSchema, edges });
+    const model = new ScriptedModel([{ calls: [{ id: 'c1', name: 'flow', args: { request: 'x' } }] }, 'All done.']);
+    const tools = [title === 'AgentTool' ? new AgentTool({ agent: flow }) : flow];
+    const { send, sessionService } = await talk(new LlmAgent({ name: 'top', model, tools }));
+    for (const id of confirmations(await send('go'))) await send(answer(id, { confirmed: true }, CONFIRMATION));
+    expect(ran).toEqual(['a', 'b']);
+    model.assertConsumed();
+    expect(await findLooseEnds(sessionService, KEY)).toEqual([]);
+  },
+);
+
 test('the turn of an agent in a node looks at no calls of earlier runs', async () => {
   const look = new FunctionTool({ name: 'look', description: 'Looks.', execute: () => 'seen' });
   const model = new ScriptedModel([{ calls: [{ name: 'look' }] }, 'One.', { calls: [{ name: 'look' }] }, 'Two.']);

@@ -8,6 +8,7 @@ import { createGraph, type EdgeItem, type Graph } from './graph.ts';
 import { type AdkNodeContext, type NodeResult, type RunnableNode } from './node-context.ts';
 import { NodeInterruptedError } from '../errors.ts';
 import { openRequests } from './node-history.ts';
+import { callContextOf } from './node-history.ts';
 import { WorkflowRun } from './workflow-run.ts';
 
 /** The function of a workflow without edges. It runs nodes with `context.runNode` and returns the output. */
@@ -309,7 +310,8 @@ export async function* runNodeAsInvocation(
       nodePath: '',
       // Agents and tools of each execution have ids of their own.
       activation: run.history.isRepeated ? context.executionId : '',
-      branch: undefined,
+      // The run of a later answer, which no agent called, has the branch of the question.
+      branch: callContextOf(context) && context.branch,
       isolationScope: context.isolationScope,
       stateSchema: undefined,
     };

@@ -1,4 +1,4 @@
-import { enclosureOf } from '../event/branch.ts';
+import { enclosureOf, isOfCall } from '../event/branch.ts';
 import { type Event, ObjectType } from '../event/event.ts';
 import { isInput } from '../event/event-predicates.ts';
 import { NODE_END } from '../event/run-events.ts';
@@ -90,10 +90,16 @@ export class InvocationLog {
     return [...authors];
   }
 
-  /** Returns the events that a sub-invocation sees, since it began. */
+  /** Returns the events that a sub-invocation sees, since it began. Answers of people are on the branches of their questions. */
   within(branch: string, executionId: string): readonly Event[] {
     const begin = this.#executions.get(executionId)?.begin ?? Infinity;
-    return this.events.filter((event, index) => index >= begin && enclosureOf(event.branch) === branch);
+    const branches = new Set<string | undefined>();
+    return this.events.filter((event, index) => {
+      if (index < begin || !(isOfCall(event, branch) || (event.author === 'user' && branches.has(event.branch))))
+        return false;
+      branches.add(event.branch);
+      return true;
+    });
   }
 }
 
