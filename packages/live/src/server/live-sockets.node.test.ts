@@ -54,6 +54,29 @@ async function sendRaw({ port }: NodeServer, text: string): Promise<string> {
 const HANDSHAKE =
   'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n';
 
+test('frames that a client sends without a pause are taken one in each turn, so that others are served in between', async () => {
+  const FRAMES = 300;
+  const server = await start();
+  speakWith([{ heard: 'content' }, END]);
+  const { webSocket } = await callServer(server, QUERY);
+  let turns = 0;
+  let isDone = false;
+  const countTurns = (): void => {
+    turns++;
+    if (!isDone) setImmediate(countTurns);
+  };
+  const answered = new Promise<void>((resolve) => {
+    let answers = 0;
+    webSocket.on('message', () => ++answers === FRAMES && resolve());
+  });
+  countTurns();
+  for (let count = 0; count < FRAMES; count++) webSocket.send('{"ping":1}');
+  await answered;
+  isDone = true;
+  expect(turns).toBeGreaterThanOrEqual(FRAMES);
+  webSocket.close();
+});
+
 test('a client that stops reading gets only what fits the buffers, and is disconnected with a reason', async () => {
   const server = await start({ limits: { heartbeatMs: 200, maxLiveWaitingBytes: 1_000_000 } });
   const piece = 'x'.repeat(1_000_000);

@@ -35,6 +35,8 @@ export class LiveUpgrades {
       perMessageDeflate: false,
       maxPayload,
       autoPong: false,
+      // One frame of a connection per turn, so that a client that sends without a pause does not hold up the others.
+      allowSynchronousEvents: false,
       closeTimeout: CLOSE_TIMEOUT_MS,
       handleProtocols: (offered) => offered.has(gate.protocol) && gate.protocol,
     };
