@@ -4,6 +4,9 @@ import { ScriptedModel } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
 import { AdkInMemoryRunner } from './in-memory-runner.ts';
+import { node } from './workflow/build-node.ts';
+import { ToolNode } from './workflow/tool-node.ts';
+import { Workflow } from './workflow/workflow.ts';
 import { getAskUserConfirmationFunctionCalls, type PolicyOutcome, SecurityPlugin } from './security-plugin.ts';
 
 function runnerWith(outcome: PolicyOutcome, calls: string[]): AdkInMemoryRunner {
@@ -62,5 +65,31 @@ describe('SecurityPlugin', () => {
     const id = asked[0]?.id;
     await answer(runner, [{ functionResponse: { id, name: REQUEST_CONFIRMATION, response: { confirmed } } }]);
     expect(calls).toEqual(expected);
+  });
+
+  test.each([
+    ['DENY', [], 3],
+    // The third message finds the second call waiting for its answer.
+    ['CONFIRM', ['pay'], 3],
+  ] as const)('asks about each call of a ToolNode, whose calls have one id: %s', async (outcome, expected, asks) => {
+    const calls: string[] = [];
+    let asked = 0;
+    const evaluate = async () => {
+      asked++;
+      return { outcome };
+    };
+    const pay = new FunctionTool({ name: 'pay', description: '', execute: () => void calls.push('pay') });
+    const agent = new Workflow({
+      name: 'w',
+      edges: [['START', node(() => ({}), { name: 'first' }), new ToolNode(pay)]],
+    });
+    const plugins = [new SecurityPlugin({ policyEngine: { evaluate } })];
+    const runner = new AdkInMemoryRunner({ agent, plugins, autoCreateSession: true });
+    const requests = (await answer(runner, [{ text: 'Pay.' }])).flatMap(getAskUserConfirmationFunctionCalls);
+    for (const { id } of requests)
+      await answer(runner, [{ functionResponse: { id, name: REQUEST_CONFIRMATION, response: { confirmed: true } } }]);
+    for (let count = 0; count < 2; count++) await answer(runner, [{ text: 'Pay again.' }]).catch(() => undefined);
+    expect(calls).toEqual(expected);
+    expect(asked).toBe(asks);
   });
 });

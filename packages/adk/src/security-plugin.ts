@@ -53,8 +53,8 @@ const STATES = 'orcas_tool_call_security_check_states';
 const PENDING = 'This tool call needs external confirmation before completion.';
 
 /**
- * Asks a policy before each tool call: the call runs, is refused, or waits until a person confirms it. The decisions are kept in the session's
- * state, under the key that the ADK uses.
+ * Asks a policy before each tool call, and again when a person has answered: the call runs, is refused, or waits until a person confirms it. The
+ * decisions are written to the session's state, under the key that the ADK uses, and not read from there.
  *
  * @example
  * const policyEngine: BasePolicyEngine = {
@@ -78,6 +78,7 @@ export class SecurityPlugin extends BasePlugin {
     this.#policyEngine = policyEngine;
   }
 
+  /** Asks the policy about each run of a call, also the one with the person's answer: state that a client may write decides nothing. */
   override async beforeToolCallback({
     tool,
     toolArgs,
@@ -87,22 +88,12 @@ export class SecurityPlugin extends BasePlugin {
     toolArgs: Record<string, unknown>;
     toolContext: ToolContext;
   }): Promise<Record<string, unknown> | undefined> {
-    const decided = decisionsOf(toolContext)[toolContext.functionCallId];
-    if (decided === undefined) return this.#decide(tool, toolArgs, toolContext);
-    if (decided !== PolicyOutcome.CONFIRM) return undefined;
-    const { toolConfirmation } = toolContext;
-    if (!toolConfirmation) return { partial: PENDING };
-    keepDecision(toolContext, toolConfirmation);
-    return toolConfirmation.confirmed ? undefined : { error: 'Tool call rejected from confirmation flow.' };
-  }
-
-  async #decide(
-    tool: BaseTool,
-    toolArgs: Record<string, unknown>,
-    toolContext: ToolContext,
-  ): Promise<Record<string, unknown> | undefined> {
     const { outcome, reason } = checkDecision(await this.#policyEngine.evaluate({ tool, toolArgs }));
-    keepDecision(toolContext, outcome);
+    const { toolConfirmation } = toolContext;
+    const isAnswered = outcome === PolicyOutcome.CONFIRM && toolConfirmation !== undefined;
+    keepDecision(toolContext, isAnswered ? toolConfirmation : outcome);
+    if (isAnswered)
+      return toolConfirmation.confirmed ? undefined : { error: 'Tool call rejected from confirmation flow.' };
     switch (outcome) {
       case PolicyOutcome.DENY:
         return { error: `This tool call is rejected by policy engine. Reason: ${reason}` };
@@ -130,12 +121,9 @@ function checkDecision(decision: PolicyCheckResult | undefined): PolicyCheckResu
   );
 }
 
-function decisionsOf({ state }: ToolContext): Readonly<Record<string, unknown>> {
-  return state.get<Readonly<Record<string, unknown>>>(STATES, {});
-}
-
-function keepDecision(toolContext: ToolContext, decision: unknown): void {
-  toolContext.state.set(STATES, { ...decisionsOf(toolContext), [toolContext.functionCallId]: decision });
+/** Writes a decision to the session's state, where programs for the ADK read it. */
+function keepDecision({ state, functionCallId }: ToolContext, decision: unknown): void {
+  state.set(STATES, { ...state.get<Readonly<Record<string, unknown>>>(STATES, {}), [functionCallId]: decision });
 }
 
 /** Returns the calls of an event that request a person's confirmation of another call. */
