@@ -379,6 +379,24 @@ test('events of several runs that arrive twice, their chunks included, change no
   expect(emptyConversation.progress.seen.size).toBe(0);
 });
 
+test('conversations that continue an earlier one in different ways do not know of each other', () => {
+  const before = reduce(text('user', 'Hi'), chunk('Blue', 'r1'));
+  const [one, two] = [chunk(' sky', 'r1'), text('helper', 'Blue sea.', { responseId: 'r1' })];
+  const first = reduceEvents(before, [one, two]);
+  expect(shown(first)).toEqual(['user: Hi', 'helper: Blue sea.']);
+  expect(shown(reduceEvents(before, [one]))).toEqual(['user: Hi', 'helper: Blue sky (streaming)']);
+  expect(shown(reduceEvents(before, [two]))).toEqual(['user: Hi', 'helper: Blue sea.']);
+  expect(reduceEvents(first, [two, one])).toBe(first);
+});
+
+test('an event is added to the ids of the events before it without a copy of them', () => {
+  let conversation = reduce(text('user', 'Hi'));
+  const { seen } = conversation.progress;
+  for (let index = 0; index < 10; index++) conversation = reduceEvents(conversation, [chunk('x', 'r1')]);
+  expect(conversation.progress.seen.numbers).toBe(seen.numbers);
+  expect([seen.size, conversation.progress.seen.size]).toEqual([1, 11]);
+});
+
 describe('a voice call', () => {
   test('shows transcriptions as they grow, and no audio', () => {
     const heard = (value: string, finished: boolean): Event =>

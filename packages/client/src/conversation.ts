@@ -102,18 +102,38 @@ export interface PersonRequest {
 
 /** See `Conversation.progress`. */
 export interface ConversationProgress {
-  /** Replies that are still streamed, by execution, and tool calls that report progress, by their ids. */
+  /** Replies whose chunks came, and whose whole event did not, by execution. */
   readonly open: ReadonlyMap<string, GrowingReply>;
-  /** Ids of all events and replies. An event that arrives a second time changes nothing. */
-  readonly seen: ReadonlySet<string>;
+  /** Ids of all events, chunks and replies. An event that arrives a second time changes nothing. */
+  readonly seen: IdSet;
 }
 
 interface GrowingReply {
-  readonly messageId: string | undefined;
+  readonly messageId: string;
   readonly responseId: string | undefined;
   readonly branch: string | undefined;
-  /** Ids of its chunks. */
-  readonly chunks: readonly string[];
+}
+
+/**
+ * An immutable set of ids. Sets that grow from each other share a map of the ids and their numbers, of which each has the first `size`, so that
+ * an addition takes the same time however many there are.
+ */
+interface IdSet {
+  readonly numbers: Map<string, number>;
+  readonly size: number;
+}
+
+function hasId({ numbers, size }: IdSet, id: string): boolean {
+  return (numbers.get(id) ?? size) < size;
+}
+
+function withId(ids: IdSet, id: string): IdSet {
+  if (hasId(ids, id)) return ids;
+  const { size } = ids;
+  // If another set has grown from this one, the ids are copied.
+  const isNewest = size > 0 && ids.numbers.size === size;
+  const numbers = isNewest ? ids.numbers : new Map(Array.from(ids.numbers).slice(0, size));
+  return { numbers: numbers.set(id, size), size: size + 1 };
 }
 
 /** The conversation to start with: no messages, no requests and no state. */
@@ -122,7 +142,7 @@ export const emptyConversation: Conversation = {
   requests: [],
   state: {},
   activeAgent: undefined,
-  progress: { open: new Map(), seen: new Set() },
+  progress: { open: new Map(), seen: { numbers: new Map(), size: 0 } },
 };
 
 /**
@@ -137,25 +157,21 @@ export const emptyConversation: Conversation = {
 export function reduceEvents(conversation: Conversation, events: Iterable<Event>): Conversation {
   const { messages, progress } = conversation;
   let draft: Draft | undefined;
-  // Chunks need no copy of the set.
-  let newSeen: Set<string> | undefined;
   for (const event of events) {
     const { id, invocationId, responseId, partial, object = '' } = event;
-    const seen = newSeen ?? progress.seen;
+    const { seen } = (draft ?? conversation).progress;
     const reply = `${invocationId} ${responseId}`;
     const isHidden = HIDDEN.test(object);
-    const key = keyOf(event);
-    const open = (draft ?? conversation).progress.open.get(key);
     // A run that is followed from its start sends the chunks of whole replies again.
-    if (seen.has(id) || (partial && (isHidden || seen.has(reply) || open?.chunks.includes(id)))) continue;
+    if (hasId(seen, id) || (partial && (isHidden || hasId(seen, reply)))) continue;
     draft ??= { ...conversation, messages: [...messages], progress: { open: new Map(progress.open), seen } };
+    draft.progress.seen = withId(seen, id);
     if (partial) addChunk(draft, event);
     else {
       // The output of a graph node has the reply of the agent that it ran.
-      const isRepeated = seen.has(reply) && !seen.has(`${reply} ${key}`);
-      draft.progress.seen = newSeen ??= new Set(seen);
-      newSeen.add(id);
-      if (responseId !== undefined) newSeen.add(reply).add(`${reply} ${key}`);
+      const own = `${reply} ${keyOf(event)}`;
+      const isRepeated = hasId(seen, reply) && !hasId(seen, own);
+      if (responseId !== undefined) draft.progress.seen = withId(withId(draft.progress.seen, reply), own);
       addWhole(draft, event, isHidden, isRepeated);
     }
   }
@@ -165,10 +181,9 @@ export function reduceEvents(conversation: Conversation, events: Iterable<Event>
   return { ...draft, activeAgent: part?.type === 'transfer' ? part.agentName : last?.author };
 }
 
-/** Returns the key of a reply or a call in `progress.open`. An agent streams one reply at a time in each of its executions. */
-function keyOf(event: Event): string {
-  const { invocationId, executionId, branch, author } = event;
-  return responsesOf(event)[0]?.id ?? `${invocationId} ${executionId ?? branch} ${author}`;
+/** Returns the key of a reply in `progress.open`. An agent streams one reply at a time in each of its executions. */
+function keyOf({ invocationId, executionId, branch, author }: Event): string {
+  return `${invocationId} ${executionId ?? branch} ${author}`;
 }
 
 /** Returns the conversation after the end of a run: replies that are still streaming are interrupted. */
@@ -200,7 +215,7 @@ interface Draft extends Omit<Conversation, 'progress'> {
   state: Conversation['state'];
   readonly progress: {
     readonly open: Map<string, GrowingReply>;
-    seen: Conversation['progress']['seen'];
+    seen: IdSet;
   };
 }
 
@@ -242,14 +257,7 @@ function addChunk(draft: Draft, event: Event): void {
   const responses = responsesOf(event);
   for (const { id, response } of responses) changeCall(draft, id, (call) => withProgress(call, response));
   const parts = partsOf(event, 'streaming');
-  if (responses.length > 0) setOpen(draft, event);
-  else if (parts.length > 0) addParts(draft, event, parts);
-}
-
-function setOpen({ progress: { open } }: Draft, event: Event, messageId?: string): void {
-  const { id, responseId, branch } = event;
-  const key = keyOf(event);
-  open.set(key, { messageId, responseId, branch, chunks: [...(open.get(key)?.chunks ?? []), id] });
+  if (responses.length === 0 && parts.length > 0) addParts(draft, event, parts);
 }
 
 /**
@@ -264,7 +272,7 @@ function addParts(draft: Draft, event: Event, parts: readonly MessagePart[]): vo
   const index = open ? messages.findLastIndex(({ id }) => id === open.messageId) : -1;
   const chunks = messages[index];
   const { id, timestamp } = chunks ?? event;
-  if (partial) setOpen(draft, event, id);
+  if (partial) progress.open.set(key, { messageId: id, responseId, branch });
   else progress.open.delete(key);
   if (!chunks && parts.length === 0) return;
   // An error after chunks ends their reply; the text so far was shown, and stays.
