@@ -121,7 +121,10 @@ function addPath<Server extends FrontContext>(
     const user = route.isPublic ? undefined : await identify?.(req.raw);
     const request = new ServerRequest(server, context, user);
     try {
-      return await route.handle(request);
+      const response = await route.handle(request);
+      // Nobody reads it: a reader of a run would keep its place.
+      if (req.method === 'HEAD') await response.body?.cancel();
+      return response;
     } finally {
       void request.quota.release();
     }

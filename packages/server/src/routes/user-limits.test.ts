@@ -19,6 +19,7 @@ interface Place {
   readonly run: (userId: string, sessionId: string, text?: string) => Promise<Answer>;
   /** Starts a streamed run. */
   readonly stream: (userId: string, sessionId: string) => Promise<Response>;
+  readonly head: (userId: string, path: string) => Promise<Response>;
   readonly patch: (userId: string, sessionId: string) => Promise<Answer>;
 }
 
@@ -56,6 +57,8 @@ function setUp(
       };
       return server.fetch(new Request('http://localhost/run_sse', init));
     },
+    head: async (userId, path) =>
+      server.fetch(new Request(`http://localhost${path}`, { method: 'HEAD', headers: { authorization: userId } })),
     patch: (userId, sessionId) =>
       send(userId, 'PATCH', `/apps/app/users/${userId}/sessions/${sessionId}`, { stateDelta: { a: 1 } }),
   };
@@ -143,6 +146,16 @@ describe('runs in flight', () => {
     gate.open();
     await Promise.all(responses.map((response) => response.text()));
     expect(await (await stream('ann', 's2')).text()).toContain('again');
+  });
+
+  test('are not counted as read by HEAD requests', async () => {
+    const gate = new Gate();
+    const { stream, head } = setUp([{ gate, text: 'late' }], { maxReadersPerUser: 2 });
+    const first = await stream('ann', 's');
+    const path = `/apps/app/users/ann/sessions/s/runs/${first.headers.get('eventloom-invocation-id')}`;
+    for (let count = 0; count < 5; count++) expect((await head('ann', path)).status).toBe(200);
+    gate.open();
+    expect(await first.text()).toContain('late');
   });
 
   test('count until the run ends, even if the client has its answer', async () => {
