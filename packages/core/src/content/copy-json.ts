@@ -39,15 +39,15 @@ export function copyJson(value: unknown): CopiedJson {
  */
 export function sealJson(value: unknown): CopiedJson {
   const copy = copyValue(value, SEAL, DEPTH_IN_EVENT) as JsonValue | undefined;
-  if (copy === undefined) return SEAL.failed();
-  if (typeof copy === 'object' && copy !== null) markSealed(copy);
-  return { value: copy };
+  return copy === undefined ? SEAL.failed() : { value: copy };
 }
 
 /** Options of one copy. */
 export interface JsonWalkOptions {
   /** Freezes every object of the copy, and does not copy sealed objects again. */
   readonly freezes: boolean;
+  /** Marks every frozen object as one that later seals use without a copy. */
+  readonly marks: boolean;
   /** Checks that bytes are base64. */
   readonly checkBytes: boolean;
 }
@@ -55,13 +55,15 @@ export interface JsonWalkOptions {
 /** A copy in progress, and its first fault. */
 export class JsonWalk {
   readonly freezes: boolean;
+  readonly marks: boolean;
   readonly checkBytes: boolean;
   reason = '';
   /** The keys from the fault to the root, gathered on the way back; undefined for a fault at the root. */
   keys: (string | number)[] | undefined = undefined;
 
-  constructor({ freezes, checkBytes }: JsonWalkOptions) {
+  constructor({ freezes, marks, checkBytes }: JsonWalkOptions) {
     this.freezes = freezes;
+    this.marks = marks;
     this.checkBytes = checkBytes;
   }
 
@@ -91,8 +93,8 @@ function shownKey(key: string | number): string | number {
 }
 
 // A walk keeps only its last fault, which is read right after the copy, so all copies of a kind share one walk.
-const COPY = new JsonWalk({ freezes: false, checkBytes: false });
-const SEAL = new JsonWalk({ freezes: true, checkBytes: false });
+const COPY = new JsonWalk({ freezes: false, marks: false, checkBytes: false });
+const SEAL = new JsonWalk({ freezes: true, marks: true, checkBytes: false });
 
 /** Copies a value of the field's type; any JSON without a field. Returns undefined after a fault. */
 export function copyValue(value: unknown, walk: JsonWalk, depth: number, field?: Field): unknown {
@@ -107,7 +109,7 @@ export function copyValue(value: unknown, walk: JsonWalk, depth: number, field?:
       return Number.isFinite(value) ? value + 0 : walk.fail(`is ${value}, which JSON cannot represent`);
     case 'object':
       if (value === null) return null;
-      if (walk.freezes && !walk.checkBytes && isSealedAs(field, value)) return value;
+      if (walk.freezes && !walk.checkBytes && SealMark.isOn(value, field)) return value;
       if (depth >= MAX_DEPTH) return walk.fail(`is nested deeper than ${MAX_DEPTH} levels (is it a cycle?)`);
       if (Array.isArray(value)) return copyList(value, walk, depth + 1, field?.item);
       if (hasToJson(value)) {
@@ -133,6 +135,7 @@ function copyList(list: readonly unknown[], walk: JsonWalk, depth: number, item:
     if (copied === undefined) return walk.failAt(index);
     copy[index] = copied;
   }
+  if (walk.marks) new SealMark(copy);
   return walk.freezes ? Object.freeze(copy) : copy;
 }
 
@@ -161,7 +164,9 @@ function copyMembers(value: object, walk: JsonWalk, depth: number, field: Field 
     }
   }
   if (!walk.freezes) return copy;
-  return isEmpty ? NOTHING : Object.freeze(copy);
+  if (isEmpty) return NOTHING;
+  if (walk.marks) new SealMark(copy, field);
+  return Object.freeze(copy);
 }
 
 function hasToJson(value: object): value is { toJSON(): unknown } {
@@ -189,35 +194,33 @@ export function isPlainObject(value: unknown): value is object {
   return prototype === Object.prototype || prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
-/** Number of sealed objects in one generation: at least this many are remembered, and at most twice as many. */
-const REMEMBERED = 1024;
-
-/**
- * Objects that this module copied and froze recently, each with the shape it was checked against (undefined for JSON without a
- * shape). Sealing uses them without another copy. Objects that a caller froze are not in it, because they may be frozen only on
- * the outside.
- *
- * There are two generations, and the older one is dropped as a whole. A value is sealed again soon or never, and a map with an
- * entry for every event in memory would cost the garbage collector more than the copies it saves.
- */
-let sealed = new WeakMap<object, Field | undefined>();
-let sealedBefore = new WeakMap<object, Field | undefined>();
-let sealedCount = 0;
-
-/** Marks a deeply frozen copy as one that later seals use without copying. */
-export function markSealed(copy: object, shape?: Field): void {
-  if (++sealedCount > REMEMBERED) {
-    sealedBefore = sealed;
-    sealed = new WeakMap();
-    sealedCount = 1;
+class GivenObject {
+  constructor(object: object) {
+    // A constructor may return another object: a private field of a class that extends it is then added to that object.
+    return object;
   }
-  sealed.set(copy, shape);
 }
 
-/** True for an object that was sealed recently as a value of the field, so that it need not be copied. */
-export function isSealedAs(field: Field | undefined, value: object): boolean {
-  const found = sealed.has(value) ? sealed : sealedBefore.has(value) ? sealedBefore : undefined;
-  if (!found) return false;
-  const isAnyJson = field === undefined || field.kind === 'data' || field.kind === 'vendor' || field.kind === 'any';
-  return isAnyJson || (field.kind === 'shape' && found.get(value)?.fields === field.fields);
+/**
+ * The mark of an object that this module copied and froze: a private field of the object itself, with the shape that it was checked against
+ * (undefined for JSON without a shape). Sealing uses marked objects without another copy. Objects that a caller froze have no mark, because
+ * they may be frozen only on the outside. A copy of a marked object has no mark, and no other code sees the field.
+ *
+ * A weak map would take several times as long for each object, and more in each garbage collection.
+ */
+export class SealMark extends GivenObject {
+  readonly #shape: Field | undefined;
+
+  /** Marks a copy that is about to be frozen, and whose values are frozen. */
+  constructor(copy: object, shape?: Field) {
+    super(copy);
+    this.#shape = shape;
+  }
+
+  /** True for an object that was sealed as a value of the field, so that it need not be copied. */
+  static isOn(value: object, field: Field | undefined): boolean {
+    if (!(#shape in value)) return false;
+    const isAnyJson = field === undefined || field.kind === 'data' || field.kind === 'vendor' || field.kind === 'any';
+    return isAnyJson || (field.kind === 'shape' && value.#shape?.fields === field.fields);
+  }
 }

@@ -1,5 +1,5 @@
 import type { Content, FunctionCall, FunctionResponse, Part } from '../content/content.ts';
-import { copyValue, isPlainObject, isSealedAs, JsonWalk, markSealed, NOTHING } from '../content/copy-json.ts';
+import { copyValue, isPlainObject, JsonWalk, type JsonWalkOptions, NOTHING, SealMark } from '../content/copy-json.ts';
 import { InvalidEventError } from '../errors.ts';
 import { type Event, STRUCTURED_OUTPUT } from './event.ts';
 import { isCommonField } from './create-event.ts';
@@ -23,7 +23,8 @@ export interface SealEventOptions {
  * @throws InvalidEventError that names the path of a value that is not JSON, has the wrong type, or is missing
  */
 export function sealEvent(event: Event, { checkBytes = false }: SealEventOptions = {}): Event {
-  const copy = (checkBytes ? undefined : sealUsualEvent(event)) ?? sealByField(EVENT, event, 'event', 0, checkBytes);
+  const copy =
+    (checkBytes ? undefined : sealUsualEvent(event)) ?? sealByField(EVENT, event, 'event', 0, { checkBytes });
   const output = event[STRUCTURED_OUTPUT];
   return output === undefined ? copy : Object.freeze({ ...copy, [STRUCTURED_OUTPUT]: output });
 }
@@ -33,13 +34,17 @@ export function sealEvent(event: Event, { checkBytes = false }: SealEventOptions
  * @throws InvalidEventError that names the invalid path
  */
 export function sealContent(content: Content): Content {
-  const copy = sealUsualContent(content) ?? sealByField(CONTENT, content, 'content', 1, false);
-  if (copy !== content) markSealed(copy, CONTENT);
-  return copy;
+  return sealUsualContent(content, true) ?? sealByField(CONTENT, content, 'content', 1, { marks: true });
 }
 
-function sealByField<T extends object>(field: Field<T>, value: T, root: string, depth: number, checkBytes: boolean): T {
-  const walk = new JsonWalk({ freezes: true, checkBytes });
+function sealByField<T extends object>(
+  field: Field<T>,
+  value: T,
+  root: string,
+  depth: number,
+  { marks = false, checkBytes = false }: Partial<JsonWalkOptions>,
+): T {
+  const walk = new JsonWalk({ freezes: true, marks, checkBytes });
   const copy = copyValue(value, walk, depth, field) as T | undefined;
   if (!copy) {
     const keys = walk.keysFromRoot();
@@ -56,7 +61,7 @@ function sealByField<T extends object>(field: Field<T>, value: T, root: string, 
  */
 
 /** The copy of the inner values of a usual event. Its fault is not used. */
-const inner = new JsonWalk({ freezes: true, checkBytes: false });
+const inner = new JsonWalk({ freezes: true, marks: false, checkBytes: false });
 
 const NO_ACTIONS: EventActions = Object.freeze({ stateDelta: NOTHING, artifactDelta: NOTHING });
 
@@ -95,9 +100,10 @@ function sealUsualActions(actions: EventActions): EventActions | undefined {
   return empty === 2 ? NO_ACTIONS : undefined;
 }
 
-function sealUsualContent(content: Content): Content | undefined {
+/** @param marks true for a content that is sealed again as a part of an event: it is then not copied again */
+function sealUsualContent(content: Content, marks = false): Content | undefined {
   if (!isPlainObject(content)) return undefined;
-  if (isSealedAs(CONTENT, content)) return content;
+  if (SealMark.isOn(content, CONTENT)) return content;
   const { role, parts } = content;
   if (typeof role !== 'string' || !Array.isArray(parts) || !hasOnly(content, 'role', 'parts')) return undefined;
   const copies = [...parts];
@@ -108,7 +114,9 @@ function sealUsualContent(content: Content): Content | undefined {
     copies[index] = copy;
   }
   Object.freeze(copies);
-  return Object.freeze({ role, parts: copies });
+  const copy = { role, parts: copies };
+  if (marks) new SealMark(copy, CONTENT);
+  return Object.freeze(copy);
 }
 
 function sealUsualPart(part: Part): Part | undefined {
