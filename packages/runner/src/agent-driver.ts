@@ -8,7 +8,7 @@ export type EventResult = IteratorResult<Event, void>;
 /** Time that an agent has to close when its run has ended, in milliseconds. After that, its session is released anyway. */
 const CLOSE_TIMEOUT_MS = 5000;
 
-const DONE: EventResult = { done: true, value: undefined };
+export const DONE: EventResult = { done: true, value: undefined };
 
 /**
  * Drives an agent, and then each agent that control is transferred to, one after the other and not nested. It generates their events, and
@@ -30,7 +30,8 @@ export class AgentDriver implements AgentEvents {
   #isWorking = false;
   /** True from the first `next` until the last agent has ended. Read-only for others. */
   isRunning = false;
-  #isDone = false;
+  /** True once the last agent has ended. Read-only for others. */
+  isDone = false;
   #transfersSinceModelCall = 0;
   #llmCalls = 0;
 
@@ -42,7 +43,7 @@ export class AgentDriver implements AgentEvents {
   }
 
   next(): Promise<EventResult> {
-    if (this.#isDone) return Promise.resolve(DONE);
+    if (this.isDone) return Promise.resolve(DONE);
     const { progress } = this.context;
     if (progress.ended && !progress.endsItself) return this.return();
     const events = (this.#events ??= startAgent(this.context));
@@ -51,15 +52,25 @@ export class AgentDriver implements AgentEvents {
     return events.next().then(this.#onStep, this.#onFailure);
   }
 
+  /**
+   * Ends the driver after an event that the agent announced as its last: no code follows it, so the agent is not asked again. An observed agent
+   * is, because the end of its generator ends its operation.
+   */
+  endAfterLastEvent(): void {
+    if (this.context.invocation.operations) return;
+    this.isDone = true;
+    this.isRunning = false;
+  }
+
   async return(): Promise<EventResult> {
-    this.#isDone = true;
+    this.isDone = true;
     this.isRunning = false;
     await this.#events?.return();
     return DONE;
   }
 
   async throw(error: unknown): Promise<EventResult> {
-    this.#isDone = true;
+    this.isDone = true;
     this.isRunning = false;
     await this.#events?.return();
     throw error;
@@ -101,7 +112,7 @@ export class AgentDriver implements AgentEvents {
 
   readonly #onFailure = (error: unknown): never => {
     this.#isWorking = false;
-    this.#isDone = true;
+    this.isDone = true;
     this.isRunning = false;
     const context = this.context;
     // After an abort, agents fail because of it: none of them is the one that failed.
@@ -124,7 +135,7 @@ export class AgentDriver implements AgentEvents {
     } catch (error) {
       return this.#onFailure(error);
     }
-    this.#isDone = true;
+    this.isDone = true;
     this.isRunning = false;
     return DONE;
   }

@@ -12,7 +12,7 @@ import {
   ShuttingDownError,
 } from '@eventloom/core';
 import { AbortGuard, type ObservedOperation, streamedRecordOf } from '@eventloom/core/internal';
-import type { AgentDriver, EventResult } from './agent-driver.ts';
+import { type AgentDriver, DONE, type EventResult } from './agent-driver.ts';
 import type { EventCommitter } from './event-committer.ts';
 import { run } from './run.ts';
 import type { RunInput, RunStart } from './run-request.ts';
@@ -150,6 +150,7 @@ export class RunControl implements RunStream, SessionHolder {
 
   /** Asks the agent for its next event. Does not wait for an agent that ignores an abort. */
   nextStep(driver: AgentDriver): MaybePromise<EventResult> {
+    if (driver.isDone) return DONE;
     const asked = this.#stepAfterChunks;
     this.#stepAfterChunks = undefined;
     return asked ?? this.#askAgent(driver);

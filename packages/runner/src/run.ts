@@ -107,7 +107,10 @@ export async function* run(
           // The commit barrier: the agent is asked for its next event only once this event is stored.
           const committing = isLast ? committer.commitEnd(step.value) : committer.commit(step.value);
           const event = committing instanceof Promise ? await committing : committing;
-          if (isLast) outcome = COMPLETED;
+          if (isLast) {
+            outcome = COMPLETED;
+            driver.endAfterLastEvent();
+          }
           if (event.partial !== true) yield control.advanceIn(session, event);
           else if (isStreaming) yield control.passChunks(driver, committer, event);
         }
