@@ -164,7 +164,8 @@ async function ask(config: Partial<RemoteA2AAgentConfig>, platform?: Platform) {
   const runner = new InMemoryRunner({ agent, appName: 'talk', platform });
   const { id: sessionId } = await runner.sessionService.createSession({ appName: 'talk', userId: 'ann' });
   const newMessage = { role: 'user', parts: [{ text: 'hi' }] };
-  return runner.run({ userId: 'ann', sessionId, newMessage });
+  const events = await runner.run({ userId: 'ann', sessionId, newMessage });
+  return events.filter(({ partial }) => partial !== true);
 }
 
 const MESSAGE = { kind: 'message', messageId: 'a', role: 'agent', parts: [{ kind: 'text', text: 'hello' }] };

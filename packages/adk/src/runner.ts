@@ -215,6 +215,11 @@ export class AdkRunner extends Runner {
     });
   }
 
+  /** @internal */
+  override get yieldsAllChunks(): boolean {
+    return true;
+  }
+
   /**
    * Returns the outermost agent around the one that asked which is no LLM agent, up to the next LLM agent: the ADK runs it once more with the answer.
    * @internal

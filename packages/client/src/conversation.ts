@@ -391,7 +391,7 @@ function requestOf(event: Event, { id = '', name = '', args = {} }: FunctionCall
     ...request,
     callId: textOf(original?.['id'] ?? args['functionCallId']),
     message: textOf(hint ?? args['message']),
-    payload: payload ?? args['payload'],
+    payload: payload ?? args['payload'] ?? undefined,
     args: recordOf(original?.['args']),
     authConfig: recordOf(args['authConfig']),
     responseSchema: recordOf(args['response_schema']),

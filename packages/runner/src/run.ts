@@ -99,7 +99,8 @@ export async function* run(
       const instead = context.plugins.has('beforeRunCallback') ? await askBeforeRun(running, control) : undefined;
       if (instead) yield control.advanceIn(session, instead);
       else {
-        const isStreaming = start.kind === 'live' || config.streamingMode === StreamingMode.SSE;
+        const isStreaming =
+          runner.yieldsAllChunks || start.kind === 'live' || config.streamingMode === StreamingMode.SSE;
         for (let step = await control.nextStep(driver); !step.done; step = await control.nextStep(driver)) {
           // The agent announces its last event in `lastEvent`, so that the end of the run is stored together with it.
           const isLast =

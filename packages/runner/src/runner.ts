@@ -140,6 +140,11 @@ export class Runner {
     return asked;
   }
 
+  /** True to yield chunks that agents of the program make also in runs without `StreamingMode.SSE`. @internal */
+  get yieldsAllChunks(): boolean {
+    return false;
+  }
+
   /** Runs the agent as `runAsync` does, and resolves to all events of the run when it has ended. Rejects with the errors of `runAsync`. */
   run(params: RunAsyncParams): Promise<Event[]> {
     return toEventsPromise(collect(this.runAsync(params)));

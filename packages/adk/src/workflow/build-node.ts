@@ -157,6 +157,11 @@ class RenamedNode extends BaseNode {
   }
 }
 
+/** Returns true for the list of agents that a field of a node holds. A class of the program may have a field of that name for something else. */
+function isAgentList(value: unknown): boolean {
+  return Array.isArray(value) && value.every(isBaseAgent);
+}
+
 /** Returns true for a value that an edge can connect. */
 export function isNodeLike(value: unknown): value is NodeLike {
   return value === 'START' || typeof value === 'function' || isBaseAgent(value) || isBaseTool(value);
@@ -180,7 +185,14 @@ function buildOne(value: RunnableNode, options: AdkNodeOptions): BaseNode {
     throw new ConfigurationError(
       `node: authConfig: only the node of a function asks for a credential, and "${value.name}" would run without it; write node(async (context, input) => …, { name, authConfig }) before it`,
     );
-  if (isBaseNode(value)) return isChanged ? new RenamedNode(value, options) : value;
+  if (isBaseNode(value)) {
+    for (const field of ['subAgents', 'calledAgents'] as const)
+      if (!isAgentList(value[field]))
+        throw new ConfigurationError(
+          `node "${value.name}": ${field}: expected a list of agents, as BaseNode has it; give the field of your class another name`,
+        );
+    return isChanged ? new RenamedNode(value, options) : value;
+  }
   if (isBaseAgent(value)) return new AgentNode(value, options);
   if (isBaseTool(value)) return new ToolNode(value, options);
   if (typeof value !== 'function')

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { talk } from '../fixtures/workflow-talk.ts';
 import {
   AuthHandler,
+  BaseNode,
   createEvent,
   type EdgeItem,
   FunctionNode,
@@ -14,6 +15,7 @@ import {
   LlmAgent,
   node,
   type NodeContext,
+  RequestInput,
   ToolNode,
   type WorkflowConfig,
   Workflow,
@@ -165,5 +167,37 @@ test('a misspelt option of runNode is refused', async () => {
   const { thrown } = await play([['START', outer]]);
   expect(thrown).toMatchObject({
     message: expect.stringContaining('runNode "inner": has no option "runID"; did you mean "runId"?'),
+  });
+});
+
+test.each(['subAgents', 'calledAgents'])(
+  'a node class with a field %s of another kind than a list of agents is refused',
+  (field) => {
+    class Panel extends BaseNode {
+      constructor() {
+        super({ name: 'panel' });
+        Object.defineProperty(this, field, { value: { left: 1 } });
+      }
+      protected override async *runImpl(): AsyncGenerator<unknown, void, void> {
+        yield 'shown';
+      }
+    }
+    expect(() => new Workflow({ name: 'w', edges: [['START', new Panel()]] })).toThrow(
+      `Workflow "w": node "panel": ${field}: expected a list of agents, as BaseNode has it; give the field of your class another name`,
+    );
+  },
+);
+
+test('chunks of a node reach the reader of a run without streaming, and the request of a node has null for what it does not ask', async () => {
+  const chunk = createEvent({ content: { role: 'model', parts: [{ text: 'Hel' }] }, partial: true });
+  const speaks = node(() => chunk, { name: 'speaks' });
+  const asks = node(() => new RequestInput({ interruptId: 'city', message: 'Which city?' }), { name: 'asks' });
+  const { events } = await play([['START', speaks, asks]]);
+  expect(events.filter(({ partial }) => partial).map(({ author }) => author)).toEqual(['speaks']);
+  expect(events.flatMap(getFunctionCalls)[0]?.args).toEqual({
+    interruptId: 'city',
+    message: 'Which city?',
+    payload: null,
+    response_schema: null,
   });
 });

@@ -62,11 +62,12 @@ export function isRequestInput(value: unknown): value is RequestInput {
 /** Makes the event that asks the client. @throws ConfigurationError for a schema that JSON Schema cannot express */
 export function requestInputEvent({ interruptId: id, payload, message, responseSchema }: RequestInput): Event {
   const schema = responseSchema && new ValueSchema(responseSchema, 'RequestInput: responseSchema').json;
+  // Clients of the ADK find every argument, with null for none.
   const args = {
     interruptId: id,
-    ...(payload === undefined ? {} : { payload }),
-    ...(message === undefined ? {} : { message }),
-    ...(schema ? { response_schema: schema } : {}),
+    payload: payload ?? null,
+    message: message ?? null,
+    response_schema: schema ?? null,
   };
   const content = { role: 'model', parts: [{ functionCall: { id, name: REQUEST_INPUT, args } }] };
   return createEvent({ content, longRunningToolIds: [id] });

@@ -101,7 +101,7 @@ export function inputRequestOf({ name, args }: FunctionCall): InputRequest | und
   const { key, message, payload, response_schema: responseSchema } = args ?? {};
   const request: InputRequest = { key: typeof key === 'string' ? key : '' };
   if (typeof message === 'string') request.message = message;
-  if (payload !== undefined) request.payload = payload;
+  if (payload !== undefined && payload !== null) request.payload = payload;
   if (isRecord(responseSchema)) request.responseSchema = responseSchema;
   return request;
 }
