@@ -49,8 +49,8 @@ const bundles = [
   // Agents that store nothing after their end, and requests of theirs that readers see cancelled: 0.1 kB.
   // Calls with ids that a model repeats, answers that begin runs, agents that other tools call, calls that are
   // left at the end of a run, replies that ask at the same time, and answers to several agents: 1.2 kB.
-  // Questions of agents whose tool has returned: 0.2 kB.
-  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 105_200 },
+  // Questions of agents whose tool has returned: 0.2 kB. Questions of nodes in calls of tools, late answers to nodes, and passwords in addresses: 0.6 kB.
+  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 105_800 },
   // Without live runs, which a server takes as an option.
   // The aim is 80 kB. Above it, beside the runtime's own: bounds of each user and the run policy, protocols, runs that are started
   // without a connection and report their end by webhooks, runs that are read out of their sessions, webhooks that outlive their process (2 kB),
@@ -70,7 +70,7 @@ const bundles = [
   // finished, and runs that end with their storage (0.5 kB). Answers without a 404 for what a page may expect to be absent, and
   // ids of copies that name their origin (0.3 kB). Logs of stopped runs that end with what is stored, failures that
   // a rewind undid, and writers of protocols that throw: 0.5 kB. Requests that are cancelled before their storage answers: 0.1 kB. It grows with the runtime.
-  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 159_300 },
+  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 159_900 },
   // The aim is 185 kB, for the same reasons. The object's store of runs is gone.
   // The limit is 8 kB, of 1,024 bytes each.
   { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
@@ -111,8 +111,8 @@ const bundles = [
   // Failed calls of models, above: 0.2 kB. Ends of live runs in other processes: 0.1 kB.
   // Followers, unfinished runs and ends of storages, above: 0.5 kB. Schemas and nodes, above: 0.8 kB. Answers without a 404
   // and ids of copies, above: 0.3 kB. Refused requests of adk-web: 0.2 kB. Calls of agents as tools, above: 0.3 kB. Runs of sessions that are deleted: 0.1 kB.
-  // Lists of runs that wait, and cancelled requests that readers see: 0.8 kB.
-  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 257_600 },
+  // Lists of runs that wait, and cancelled requests that readers see: 0.8 kB. Questions of nodes and late answers, above: 0.8 kB.
+  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 258_400 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');
