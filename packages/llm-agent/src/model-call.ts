@@ -235,8 +235,8 @@ export class ModelCall implements ReplyInProgress {
   }
 
   /**
-   * Gives a new id to each call to run that has none, or that has the id of an earlier call on this branch. A response must identify one call, and
-   * some models restart their numbering in every reply. A call of the whole reply keeps the id that it had in its chunk.
+   * Gives a new id to each call to run that has none, or that has the id of an earlier call on this branch, or of one on another branch that waits for
+   * its answer. A response must identify one call, and some models restart their numbering in every reply. A call of the whole reply keeps the id that it had in its chunk.
    * @param calls the calls to run among the parts; named calls take their place
    * @param first the number of calls of the reply before these parts
    */
@@ -264,7 +264,7 @@ export class ModelCall implements ReplyInProgress {
     const streamed = this.#callIds[index];
     if (streamed && streamed.name === name && streamed.modelId === id) return streamed.id;
     const known = Calls.of(invocation.session, invocation.derived);
-    let isRepeated = id !== undefined && known.newest(id, branch) !== undefined;
+    let isRepeated = id !== undefined && (known.newest(id, branch) !== undefined || known.isAwaited(id));
     for (let at = 0; id && at < index; at++) {
       const earlier = this.#callIds[at];
       if (earlier?.modelId === id || earlier?.id === id) isRepeated = true;
@@ -275,7 +275,7 @@ export class ModelCall implements ReplyInProgress {
   }
 
   /**
-   * Returns the first of `adk-<id>-2`, `adk-<id>-3`, … that no call on the agent's branch and no earlier call of the reply has. Derived from the model's id and not random, so
+   * Returns the first of `adk-<id>-2`, `adk-<id>-3`, … that no call on the agent's branch, no call that waits for its answer, and no earlier call of the reply has. Derived from the model's id and not random, so
    * that a run that was killed and resumed gives the same ids.
    */
   #freeId(id: string, index: number, known: Calls): string {
@@ -283,6 +283,7 @@ export class ModelCall implements ReplyInProgress {
     const nameOf = (number: number): string => `adk-${id}-${number}`;
     const isTaken = (number: number): boolean =>
       known.newest(nameOf(number), branch) !== undefined ||
+      known.isAwaited(nameOf(number)) ||
       this.#callIds.slice(0, index).some((call) => call.id === nameOf(number));
     let [taken, free] = [1, 2];
     while (isTaken(free)) [taken, free] = [free, 2 * free];

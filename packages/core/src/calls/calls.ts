@@ -247,6 +247,12 @@ export class Calls {
     return (only.branch ?? '') === (branch ?? '') ? only : undefined;
   }
 
+  /** True if a long-running call with this id, on any branch, has no response: an answer could not tell it from another call with the id. */
+  isAwaited(id: string): boolean {
+    for (const call of this.#unanswered) if (call.id === id && call.isLongRunning) return true;
+    return false;
+  }
+
   /** The calls that an event made, in order. */
   madeIn(event: Event): readonly SessionCall[] {
     return this.#madeIn.get(event) ?? NO_CALLS;

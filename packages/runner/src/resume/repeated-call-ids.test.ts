@@ -37,6 +37,22 @@ test('calls to which a model gives one id in many replies get ids of their own, 
   await expectNoLooseEnds();
 });
 
+test('a call gets an id of its own while a call with the id of its model waits on another branch', async () => {
+  const { say, answer, stored, expectNoLooseEnds } = await playing(() => {
+    const left = planned('left', [[['wait', 'c1']]], [wait]);
+    const right = planned('right', [[['look', 'c0']], [['wait', 'c1']]], [wait, look]);
+    return new ParallelAgent({ name: 'both', subAgents: [left, right] });
+  });
+  await say();
+  const waiting = (await stored()).flatMap(({ longRunningToolIds = [] }) => longRunningToolIds);
+  expect(waiting).toEqual(['c1', 'adk-c1-2']);
+  await answer(['adk-c1-2', { result: 'R' }]);
+  await answer(['c1', { result: 'L' }]);
+  const texts = (await stored()).flatMap(({ author, content }) => (content?.parts?.[0]?.text ? [author] : []));
+  expect(texts).toEqual(['user', 'right', 'left']);
+  await expectNoLooseEnds();
+});
+
 test('an answer reaches the newer of two waiting calls with one id, also if its run began long before', async () => {
   const looks = Array.from({ length: 20 }, () => [['look']] as const);
   const { say, answer, stored, expectNoLooseEnds } = await playing(() => {
