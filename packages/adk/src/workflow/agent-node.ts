@@ -9,7 +9,7 @@ import {
   type JsonValue,
   OutputSchemaError,
 } from '@eventloom/core';
-import { Calls, isBookkeeping, isCancelled, jsonOrText, sealJson } from '@eventloom/core/internal';
+import { Calls, isBookkeeping, jsonOrText, lacksResult, sealJson } from '@eventloom/core/internal';
 import { isLlmAgent, type LlmAgent } from '@eventloom/llm-agent';
 import { toModelContent } from '@eventloom/llm-agent/internal';
 import { copyWithOutputSchema, nodeOptionsOf } from '../agent-options.ts';
@@ -104,7 +104,7 @@ export class AgentNode extends BaseNode {
       return;
     }
     context.interruptIds.push(...[...open].filter((id) => !(id in context.resumeInputs)));
-    throw new NodeInterruptedError(`agent "${agent.name}" waits for an answer`);
+    this.#wait(context);
   }
 
   /** Ends the run of the node, whose agent waits: for the answers to its open questions, also those that were asked in an earlier run. */
@@ -201,6 +201,8 @@ class NodeTurn extends BaseAgent {
     const { place } = this.#node;
     const own = context.withInvocation({ ...context.invocation, rootAgent: this.#agent });
     scopeInstructions(own.invocation, { input: this.#input, outputs: place.outputs });
+    // An agent that the agent calls as a tool may wait too. Its calls do not name the node.
+    const waits = (): boolean => own.isPaused || this.#waits(context);
     for await (const event of own.runAgent(this.#agent)) {
       if (context.progress.isCommitted(event)) yield event;
       else if (event.partial === true) yield withNode(place, event);
@@ -209,16 +211,16 @@ class NodeTurn extends BaseAgent {
         // A task of the agent has its result in the response of its call.
         const isOfTask = event.isolationScope !== context.isolationScope;
         if (isOfTask) yield withNode(place, event);
-        else if (!this.#waits(context)) yield withNode(place, withOutput(this.#agent, event));
+        else if (!waits()) yield withNode(place, withOutput(this.#agent, event));
         else if (!isEnd(event)) yield withNode(place, event);
       }
     }
-    if (!this.#waits(context)) return;
+    if (!waits()) return;
     this.isPaused = true;
     context.pause();
   }
 
-  /** True while the user has not answered a call of the agent that was not cancelled. The node is then not done, whatever the model said meanwhile. */
+  /** True while a long-running call of the agent has no result. The node is then not done, whatever the model said meanwhile. */
   #waits({ invocationId, session, invocation }: InvocationContext): boolean {
     const withResult = new Set(this.#agent.tools.flatMap((tool) => (tool instanceof OpenCallTool ? tool.name : [])));
     return Calls.of(session, invocation.derived)
@@ -226,8 +228,8 @@ class NodeTurn extends BaseAgent {
       .some(
         (made) =>
           made.event.nodeInfo?.path === this.#node.nodePath &&
-          !isCancelled(made) &&
-          !made.responses.some(({ event: { author } }) => author === 'user' || withResult.has(made.call.name ?? '')),
+          lacksResult(made) &&
+          !(made.responses.length > 0 && withResult.has(made.call.name ?? '')),
       );
   }
 }

@@ -147,13 +147,17 @@ test('the turn of an agent in a node looks at no calls of earlier runs', async (
 });
 
 /** Runs a workflow of an agent and a last node, and answers its questions one after the other. Returns what ran, in order, and the loose ends. */
-async function answerEach(agentOf: (ran: string[]) => NodeLike, onEvent?: (event: Event) => void) {
+async function answerEach(
+  agentOf: (ran: string[]) => NodeLike,
+  { onEvent, order = 'first' }: { onEvent?: (event: Event) => void; order?: 'first' | 'last' } = {},
+) {
   const ran: string[] = [];
   const last = node(() => void ran.push('last'), { name: 'last' });
   const { send, stored, sessionService } = await talk([['START', agentOf(ran), last]], onEvent && { onEvent });
   await send('go');
   for (let answers = 0; answers < 4; answers++) {
-    const question = new Calls(await stored()).waiting.find(({ call }) => call.name?.startsWith('adk_request_'));
+    const questions = new Calls(await stored()).waiting.filter(({ call }) => call.name?.startsWith('adk_request_'));
+    const question = questions.at(order === 'first' ? 0 : -1);
     if (!question) break;
     await send(answer(question.id, { confirmed: true }, question.call.name));
   }
@@ -308,16 +312,44 @@ test.each([
   const { ran, looseEnds } = await answerEach(
     (running) =>
       node(agentOf(buying('a', running, ['a1']), fails), { retryConfig: { maxAttempts: 3, initialDelay: 0 } }),
-    // The agent waits once the response that says so is stored.
-    (event) => {
-      if (getFunctionResponses(event).some(({ name }) => name === 'buy')) resolve(undefined);
-      for (const id of event.longRunningToolIds ?? []) questions.add(id);
+    {
+      // The agent waits once the response that says so is stored.
+      onEvent: (event) => {
+        if (getFunctionResponses(event).some(({ name }) => name === 'buy')) resolve(undefined);
+        for (const id of event.longRunningToolIds ?? []) questions.add(id);
+      },
     },
   );
   expect(ran).toEqual(['a1', 'last']);
   expect(questions.size).toBe(1);
   expect(looseEnds).toEqual([]);
 });
+
+test.each([
+  ['first', 'none'],
+  ['last', 'none'],
+  ['first', 'default'],
+  ['last', 'default'],
+] as const)(
+  'an agent in a node waits for an agent that it calls beside a tool that asks, if the %s question is answered first, with includeContents: %s',
+  async (order, includeContents) => {
+    const { ran, looseEnds } = await answerEach(
+      (running) => {
+        const inner = buying('inner', running, ['i1']);
+        const calls = [
+          { id: 'c1', name: 'inner', args: { request: 'x' } },
+          { id: 'c2', name: 'buy' },
+        ];
+        const [buy] = buying('a', running, []).tools;
+        const tools = [new AgentTool({ agent: inner }), ...(buy ? [buy] : [])];
+        return new LlmAgent({ name: 'a', model: new ScriptedModel([{ calls }, 'Done.']), tools, includeContents });
+      },
+      { order },
+    );
+    expect(ran).toEqual([...(order === 'first' ? ['i1', 'c2'] : ['c2', 'i1']), 'last']);
+    expect(looseEnds).toEqual([]);
+  },
+);
 
 test('a node that runs others side by side waits until all of their questions are asked and answered', async () => {
   const { ran, looseEnds } = await answerEach((ran) => {

@@ -12,8 +12,8 @@ import {
   Calls,
   checkOptions,
   enclosingCallIds,
-  isCancelled,
   isPersonRequest,
+  lacksResult,
   mergeEventActions,
   type OptionRules,
 } from '@eventloom/core/internal';
@@ -229,8 +229,8 @@ export class WorkflowRun implements NodeRuns {
     const { session, derived } = this.context.invocation;
     const calls = Calls.of(session, derived);
     const made = prior.events.flatMap((event) => calls.madeIn(event));
-    const cancelled = new Set(made.filter(isCancelled).map(({ id }) => id));
-    const open = [...asked.keys()].filter((id) => !answers.has(id) && !cancelled.has(id));
+    const settled = new Set(made.filter((call) => !lacksResult(call)).map(({ id }) => id));
+    const open = [...asked.keys()].filter((id) => !answers.has(id) && !settled.has(id));
     const isAsked = open.some((id) => isPersonRequest(asked.get(id) ?? {}) || this.history.waitingCallIds.has(id));
     // An agent whose process was lost may have calls to run, and otherwise finds out that it still waits.
     const isLeft = !node.continuesCalls || (isAsked && this.history.isPrompted);

@@ -765,25 +765,31 @@ test('a workflow whose process was lost continues after the completed nodes, and
   bot.assertConsumed();
 });
 
-test('a workflow whose process was lost in a tool of an agent stores and yields that the call was interrupted', async () => {
-  const controller = new AbortController();
-  const execute = (): Promise<never> => {
-    controller.abort(new ShuttingDownError('bye'));
-    return new Promise(() => {});
-  };
-  const pay = new FunctionTool({ name: 'pay', description: '', execute });
-  const bot = model({ calls: [{ id: 'c1', name: 'pay' }] }, 'sorry');
-  const payer = new LlmAgent({ name: 'payer', model: bot, tools: [pay] });
-  const { runner, stored } = await talk([['START', payer, upper]]);
-  const key = { userId: 'u', sessionId: 's' };
-  const run = runner.runAsync({ ...key, newMessage: { parts: [{ text: 'go' }] }, abortSignal: controller.signal });
-  for await (const _ of run);
-  const events = await runner.run({ ...key, invocationId: run.invocationId });
-  const interrupted = [{ id: 'c1', name: 'pay', response: { error: 'interrupted' } }];
-  expect(events.flatMap(getFunctionResponses)).toMatchObject(interrupted);
-  expect((await stored()).flatMap(getFunctionResponses)).toMatchObject(interrupted);
-  expect(said(events).at(-1)).toBe('upper: "SORRY"');
-});
+test.each([
+  ['plain', FunctionTool],
+  ['long-running', LongRunningFunctionTool],
+] as const)(
+  'a workflow whose process was lost in a %s tool of an agent stores and yields that the call was interrupted',
+  async (_kind, Tool) => {
+    const controller = new AbortController();
+    const execute = (): Promise<never> => {
+      controller.abort(new ShuttingDownError('bye'));
+      return new Promise(() => {});
+    };
+    const pay = new Tool({ name: 'pay', description: '', execute });
+    const bot = model({ calls: [{ id: 'c1', name: 'pay' }] }, 'sorry');
+    const payer = new LlmAgent({ name: 'payer', model: bot, tools: [pay] });
+    const { runner, stored } = await talk([['START', payer, upper]]);
+    const key = { userId: 'u', sessionId: 's' };
+    const run = runner.runAsync({ ...key, newMessage: { parts: [{ text: 'go' }] }, abortSignal: controller.signal });
+    for await (const _ of run);
+    const events = await runner.run({ ...key, invocationId: run.invocationId });
+    const interrupted = [{ id: 'c1', name: 'pay', response: { error: 'interrupted' } }];
+    expect(events.flatMap(getFunctionResponses)).toMatchObject(interrupted);
+    expect((await stored()).flatMap(getFunctionResponses)).toMatchObject(interrupted);
+    expect(said(events).at(-1)).toBe('upper: "SORRY"');
+  },
+);
 
 /**
  * Runs a workflow in which an agent is called twice, loses its process in the tool call of the second time, and resumes the run.

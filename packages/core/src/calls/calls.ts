@@ -5,7 +5,7 @@ import { type Event, ObjectType } from '../event/event.ts';
 import { EventTag, hasTag } from '../event/event-tags.ts';
 import { newestEntries } from '../event/newest-first.ts';
 import { beginsResumableRun } from '../event/run-events.ts';
-import { askedCallId, isPersonRequest } from '../tool/reserved-calls.ts';
+import { askedCallId, INTERRUPTED_CALL, isPersonRequest } from '../tool/reserved-calls.ts';
 
 /** A response to a call. */
 export interface CallResponse {
@@ -410,9 +410,17 @@ function awaitedCalls(calls: Calls, invocationId: string): readonly SessionCall[
 }
 
 /** True for a long-running call of an agent in a node of a workflow that has only the status of its tool: the node waits for the result. */
-function isAwaitedByNode({ event, isLongRunning, responses }: SessionCall): boolean {
-  if (!isLongRunning || event.nodeInfo?.path === undefined || responses.length === 0) return false;
-  return responses.every(({ event: given }) => given.author !== 'user' && !hasTag(given, EventTag.cancelled));
+function isAwaitedByNode(call: SessionCall): boolean {
+  const { event, isLongRunning, responses } = call;
+  return isLongRunning && event.nodeInfo?.path !== undefined && responses.length > 0 && lacksResult(call);
+}
+
+/** True for a call that has no response, or only the status of its long-running tool. A call that was cancelled or interrupted gets no result. */
+export function lacksResult({ responses }: SessionCall): boolean {
+  return responses.every(
+    ({ event, response }) =>
+      event.author !== 'user' && !hasTag(event, EventTag.cancelled) && response['error'] !== INTERRUPTED_CALL.error,
+  );
 }
 
 /**

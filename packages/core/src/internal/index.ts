@@ -31,6 +31,7 @@ export {
   type CallResponse,
   Calls,
   isCancelled,
+  lacksResult,
   isRunWaiting,
   isSettled,
   openAnswers,
