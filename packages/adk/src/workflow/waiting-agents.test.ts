@@ -325,6 +325,51 @@ test.each([
   expect(looseEnds).toEqual([]);
 });
 
+test.each([1, 2, 3])(
+  'a retried node fails after %i attempts, also if its failures wait for answers',
+  async (maxAttempts) => {
+    let failures = 0;
+    const { promise: asked, resolve } = Promise.withResolvers<undefined>();
+    const fails = async () => {
+      await asked;
+      failures++;
+      throw new TypeError('broken');
+    };
+    const answering = answerEach(
+      (ran) => node(withWorkflow(buying('a', ran, ['a1']), fails), { retryConfig: { maxAttempts, initialDelay: 0 } }),
+      { onEvent: (event) => (getFunctionResponses(event).length > 0 ? resolve(undefined) : undefined) },
+    );
+    await expect(answering).rejects.toThrow('broken');
+    expect(failures).toBe(maxAttempts);
+  },
+);
+
+test('a retried node whose failed attempt cancelled its question asks again', async () => {
+  let isFirst = true;
+  const { promise: asked, resolve } = Promise.withResolvers<undefined>();
+  const fails = async () => {
+    if (!isFirst) return 1;
+    isFirst = false;
+    await asked;
+    throw new TypeError('broken once');
+  };
+  const { ran, looseEnds } = await answerEach(
+    (running) => {
+      const graph = new StateGraph({ name: 'g' })
+        .addNode('both', (_: unknown, context) =>
+          context.runNode(withParallelAgent(buying('a', running, ['a1']), fails), 'go'),
+        )
+        .addEdge(START, 'both')
+        .addEdge('both', END)
+        .compile();
+      return node(graph, { retryConfig: { maxAttempts: 3, initialDelay: 0 } });
+    },
+    { onEvent: (event) => (event.longRunningToolIds?.length ? resolve(undefined) : undefined) },
+  );
+  expect(ran).toEqual(['a1', 'last']);
+  expect(looseEnds).toEqual([]);
+});
+
 test.each([
   ['first', 'none'],
   ['last', 'none'],

@@ -1,6 +1,9 @@
 import {
   type Event,
   createEvent,
+  EventTag,
+  getFunctionResponses,
+  hasTag,
   type InvocationContext,
   LlmCallLimitError,
   REQUEST_INPUT,
@@ -356,9 +359,10 @@ export class WorkflowRun implements NodeRuns {
 
   async #attempts(node: BaseNode, context: AdkNodeContext, name: string, input: unknown): Promise<void> {
     const { place } = context;
-    for (let attempt = 1; ; attempt++) {
+    const { preparedRetryConfig: retry } = node;
+    const run = `${place.nodePath}#${place.activation}!`;
+    for (let attempt = 1 + (retry ? await this.#failuresOf(run) : 0); ; attempt++) {
       const guard = place.guard.fork();
-      const run = `${place.nodePath}#${place.activation}!`;
       context.beginAttempt(attempt, `${run}${this.#countUp(run)}`, guard);
       const { timeout } = node;
       const callOff =
@@ -381,9 +385,6 @@ export class WorkflowRun implements NodeRuns {
         place.guard.check();
         const { reason } = guard.signal;
         const error: unknown = AdkNodeTimeoutError.isInstance(reason) ? reason : thrown;
-        const { preparedRetryConfig: retry } = node;
-        // Its open questions would be asked twice. It runs again after the answers.
-        if (retry && context.interruptIds.length > 0 && this.context.isResumable) return;
         if (!retry || DynamicNodeFailError.isInstance(error) || !isRetried(retry, attempt, error)) {
           // A value that cannot be marked as reported is thrown as an error, so that one event reports it.
           const failure: unknown = typeof error === 'object' && error !== null ? error : toError(error);
@@ -391,6 +392,11 @@ export class WorkflowRun implements NodeRuns {
           throw failure;
         }
         guard.abort(error);
+        if (this.context.isResumable) {
+          await this.#recordFailure(run, attempt, name);
+          // Its open questions would be asked twice. It runs again after the answers.
+          if (context.interruptIds.length > 0) return;
+        }
         await pause(this.context.platform, delayMsAfter(retry, attempt), place.guard);
       } finally {
         callOff?.();
@@ -398,6 +404,21 @@ export class WorkflowRun implements NodeRuns {
         place.guard.drop(guard);
       }
     }
+  }
+
+  /** Records in the ledger that an attempt failed and another one follows, also in a later process. */
+  async #recordFailure(run: string, attempt: number, name: string): Promise<void> {
+    const { invocation, invocationId } = this.context;
+    const callId = `${run}${attempt} failed`;
+    await invocation.ledger.recordToolCall({ invocationId, callId, name, status: 'finished', response: {} });
+  }
+
+  /** Returns the number of attempts of a node that failed before the workflow was continued. */
+  async #failuresOf(run: string): Promise<number> {
+    const { invocation, invocationId } = this.context;
+    if (!invocation.resumedLog) return 0;
+    const entries = await invocation.ledger.listToolCalls(invocationId);
+    return entries.filter(({ callId }) => callId.startsWith(run) && callId.endsWith(' failed')).length;
   }
 
   /** Logs the runs of `runNode` that a node which is done leaves unfinished, and which are therefore stopped. */
@@ -456,6 +477,10 @@ export class WorkflowRun implements NodeRuns {
       if (isOwn && (output !== undefined || route !== undefined)) context.hasResultEvent = true;
       if (errorCode !== undefined && !isNodeErrorEvent(event)) context.reportedError = { errorCode, errorMessage };
       for (const id of longRunningToolIds ?? []) if (!context.interruptIds.includes(id)) context.interruptIds.push(id);
+      if (hasTag(event, EventTag.cancelled)) {
+        const cancelled = getFunctionResponses(event).map(({ id }) => id);
+        context.interruptIds = context.interruptIds.filter((id) => !cancelled.includes(id));
+      }
     }
     if (!isNew) {
       if (output !== undefined) this.lastOutput = { value: output };
