@@ -39,6 +39,9 @@ describe('an answer', () => {
     await expect.poll(() => log.locator('.call-answer').allTextContents()).toEqual(['approved']);
     await log.getByText('pay', { exact: true }).last().click();
     await log.getByText(/^rejected by the user after /).waitFor();
+    const summaries = await page.locator('.event-summary').allTextContents();
+    expect(summaries).toContain('? asks to approve pay({"euros":1}) ? asks to approve pay({"euros":2})');
+    expect(summaries.filter((each) => each.startsWith('!'))).toEqual(['! approved', '! rejected']);
     await keepPicture(page, 'answered');
     expect(errors).toEqual([]);
   });
@@ -83,7 +86,7 @@ describe('an answer', () => {
     const form = page.getByRole('region', { name: 'The agent asks' });
     const line = (number: number) => form.getByRole('group', { name: `lines ${number}`, exact: true });
     const add = form.getByRole('button', { name: 'Add to lines' });
-    const focused = () => page.evaluate<string>('document.activeElement.name || document.activeElement.ariaLabel');
+    const focused = () => page.evaluate<string>('document.activeElement.name || document.activeElement.textContent');
     await line(1).getByLabel('product').fill('apple');
     await add.press('Enter');
     expect(await focused()).toBe('./lines/1/product');
@@ -127,6 +130,8 @@ describe('an answer', () => {
     const form = page.getByRole('region', { name: 'The agent asks' });
     const group = (name: string) => form.getByRole('group', { name });
     const focused = () => page.evaluate<string>('document.activeElement.name');
+    // The message field gets the focus at the end of the run.
+    await page.locator('.composer').getByRole('button', { name: 'Send' }).waitFor();
     expect(await form.getByLabel('at').inputValue()).not.toBe('');
     await group('shipping').getByRole('button', { name: 'Add shipping' }).press('Enter');
     expect(await focused()).toBe('./shipping/street');

@@ -220,6 +220,15 @@ test('events are found by their whole text, with their time and type, and rewoun
   expect(errors).toEqual([]);
 });
 
+test('events that only record the progress of a run can be left out of the list', async () => {
+  const { page } = await open(['Blue.'], { isResumable: true });
+  await send(page, 'What color?');
+  const types = () => page.locator('.event-type').allTextContents();
+  await expect.poll(async () => (await types()).at(-1)).toBe('end');
+  await page.getByLabel('Kind of events').selectOption('without control');
+  await expect.poll(types).toEqual(['message', 'message']);
+});
+
 test('a person signs in with a token that only the server can read, and sees their own sessions', async () => {
   let accepted = 'k-17';
   const { page, sessionService, errors } = await open(['Hello, Bob.'], {

@@ -410,7 +410,13 @@ function Workbench({ apps, hasLogin, place, goTo, list }: WorkbenchProps) {
       <h1 className="visually-hidden">Eventloom Studio</h1>
       <nav className="views" aria-label="Views">
         {(['sessions', 'chat', 'inspect'] as const).map((name) => (
-          <Button key={name} className="view-button" aria-pressed={view === name} onPress={() => setView(name)}>
+          <Button
+            key={name}
+            className="view-button"
+            data-view={name}
+            aria-pressed={view === name}
+            onPress={() => setView(name)}
+          >
             {name}
           </Button>
         ))}

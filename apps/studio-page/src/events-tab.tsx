@@ -1,10 +1,11 @@
 import { memo, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
-import type { Event } from '@eventloom/core';
+import type { Event, FunctionCall, FunctionResponse } from '@eventloom/core';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { Button, Input, TextField } from 'react-aria-components';
 import { JsonView } from './json-view.tsx';
 import { isStop } from './message-view.tsx';
 import { artifactsIn, type SavedArtifact } from './saved-artifacts.tsx';
+import { isRecord } from './schema-reader.ts';
 import { canCopy } from './studio-client.ts';
 import { undoneEvents } from './undone-events.ts';
 
@@ -19,8 +20,13 @@ interface EventsTabProps {
   readonly onShowArtifact: (artifact: SavedArtifact) => void;
 }
 
-const KINDS = ['all', 'text', 'calls', 'state', 'control', 'errors'] as const;
+/** The kinds of events that can be shown alone. `control`: events that only record the progress of a run. */
+const KINDS = ['all', 'without control', 'text', 'calls', 'state', 'control', 'errors'] as const;
 type Kind = (typeof KINDS)[number];
+
+function isOfKind(kinds: ReadonlySet<Kind>, kind: Kind): boolean {
+  return kind === 'all' || (kind === 'without control' ? !kinds.has('control') : kinds.has(kind));
+}
 
 /** The height of a row in pixels. */
 const ROW = 50;
@@ -41,7 +47,7 @@ export const EventsTab = memo(function EventsTab({
     () =>
       events.flatMap((event, index) => {
         const { kinds, text } = described(event);
-        return (kind === 'all' || kinds.has(kind)) && (word === '' || text().includes(word)) ? [{ event, index }] : [];
+        return isOfKind(kinds, kind) && (word === '' || text().includes(word)) ? [{ event, index }] : [];
       }),
     [events, kind, word],
   );
@@ -242,13 +248,35 @@ function kindsOf(event: Event): ReadonlySet<Kind> {
   return kinds;
 }
 
+/** Returns one line about a question to a person; undefined for other calls. */
+function questionOf({ name, args = {} }: FunctionCall): string | undefined {
+  const { originalFunctionCall: original, message } = args;
+  if (name === 'adk_request_credential') return '? asks for a credential';
+  if (name === 'adk_request_input') return `? ${typeof message === 'string' ? message : 'asks for an input'}`;
+  if (name !== 'adk_request_confirmation' || !isRecord(original)) return undefined;
+  return `? asks to approve ${String(original['name'])}(${JSON.stringify(original['args'] ?? {})})`;
+}
+
+/** Returns one line about the answer of a person; undefined for other responses. */
+function answerOf({ name, response = {} }: FunctionResponse): string | undefined {
+  if (name === 'adk_request_credential') return '! gave a credential';
+  if (name === 'adk_request_input') return `! ${JSON.stringify(response['result'] ?? response)}`;
+  if (name !== 'adk_request_confirmation' || typeof response['confirmed'] !== 'boolean') return undefined;
+  return response['confirmed'] ? '! approved' : '! rejected';
+}
+
 /** Returns one line about an event. */
 function summaryOf(event: Event): string {
   const { actions, author, content, errorCode, errorMessage, object } = event;
   if (errorCode !== undefined) return `${errorCode}: ${errorMessage ?? ''}`;
   const parts = (content?.parts ?? []).map(({ text, thought, functionCall, functionResponse, inlineData }) => {
-    if (functionCall) return `→ ${functionCall.name ?? ''}(${JSON.stringify(functionCall.args ?? {})})`;
-    if (functionResponse) return `← ${functionResponse.name ?? ''} ${JSON.stringify(functionResponse.response ?? {})}`;
+    if (functionCall)
+      return questionOf(functionCall) ?? `→ ${functionCall.name ?? ''}(${JSON.stringify(functionCall.args ?? {})})`;
+    if (functionResponse)
+      return (
+        answerOf(functionResponse) ??
+        `← ${functionResponse.name ?? ''} ${JSON.stringify(functionResponse.response ?? {})}`
+      );
     if (inlineData) return `[${inlineData.mimeType ?? 'file'}]`;
     return thought ? `(${text ?? ''})` : (text ?? '');
   });

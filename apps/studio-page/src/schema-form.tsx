@@ -212,7 +212,6 @@ function ListView({ field, texts, errors, onChange }: FieldViewProps & { readonl
           <FieldView field={item} texts={texts} errors={errors} onChange={onChange} />
           <Button
             className="quiet"
-            aria-label={`Remove ${item.label}`}
             onPress={() =>
               changeAndFocus(
                 list,
@@ -223,7 +222,7 @@ function ListView({ field, texts, errors, onChange }: FieldViewProps & { readonl
               )
             }
           >
-            Remove
+            Remove {item.label}
           </Button>
         </div>
       ))}
