@@ -11,7 +11,7 @@ import {
   getOwn,
   isFailure,
   isOutputMismatch,
-  isSettled,
+  isAsked,
   isWholeReply,
   leavesAgent,
   newestEntries,
@@ -106,9 +106,7 @@ function finishCalls(turn: AgentTurn, reply: Event, resumedFrom: Execution): Asy
 function askingReplies({ session, invocation }: InvocationContext, replies: readonly Event[]): Event[] {
   if (!replies.some(({ actions }) => actions.requestedToolConfirmations)) return [];
   const { all } = Calls.of(session, invocation.derived);
-  const asking = new Set(
-    all.filter(({ requests }) => requests.some((request) => !isSettled(request))).map(({ event }) => event.id),
-  );
+  const asking = new Set(all.filter(isAsked).map(({ event }) => event.id));
   return replies.filter(({ id }) => asking.has(id));
 }
 
@@ -247,6 +245,6 @@ function isAnsweredByUser({ responses }: SessionCall): boolean {
 }
 
 /** Returns true if a call has no response, because it waits, or a request about the call is not settled. */
-function isUnfinished({ responses, requests }: SessionCall): boolean {
-  return responses.length === 0 || requests.some((request) => !isSettled(request));
+function isUnfinished(call: SessionCall): boolean {
+  return call.responses.length === 0 || isAsked(call);
 }

@@ -16,7 +16,6 @@ import {
 import {
   askedCallId,
   branchInScope,
-  type CallResponse,
   Calls,
   inputRequestOf,
   isCancelled,
@@ -182,15 +181,8 @@ export class PersonAnswers {
     if (askedCallId(call) === undefined && this.#isContinued(request)) failAnswer(id, 'has already been answered');
     if (request.about && isSettled(request))
       failAnswer(id, 'has already been answered, and its tool call has completed');
-    // A run that has an answer uses it: the called agent works on, or the run was interrupted and is resumed, or its tool runs.
     const { calls, workingRun } = this.#params;
-    const isInUse = ({ event: { invocationId } }: CallResponse): boolean =>
-      invocationId === workingRun || (request.about !== undefined && calls.canContinue(invocationId));
-    const others = request.about?.requests.filter((other) => !isSettled(other)) ?? [];
-    // Its call cannot have run: it waits for another answer.
-    const isKept = others.some(({ responses }) => responses.length === 0);
-    if (request.responses.length > 0 && (isKept || request.responses.some(isInUse)))
-      failAnswer(id, 'has already been answered');
+    if (calls.isAnswered(request, workingRun)) failAnswer(id, 'has already been answered');
     this.#given.set(id, undefined);
     const answer = await this.#read(response.response ?? {}, request);
     return { id, name: call.name ?? '', response: answer };

@@ -14,7 +14,7 @@ import {
   Calls,
   enclosureOf,
   enclosuresOf,
-  isSettled,
+  isAsked,
   ledgerCallId,
   openAnswers,
   responseParams,
@@ -72,7 +72,7 @@ interface LeftCalls {
  * | waits, in a graph or a workflow               |             | cancelled               | cancelled     |
  * | waits, elsewhere                              |             | a later message answers | cancelled     |
  */
-export function leftCalls({ loaded, invocationId, root, branch = '', how }: Omit<Ended, 'params'>): LeftCalls {
+function leftCalls({ loaded, invocationId, root, branch = '', how }: Omit<Ended, 'params'>): LeftCalls {
   const calls = Calls.of(loaded.session, loaded.derived);
   const isWithin = (call: SessionCall): boolean =>
     how === 'waits'
@@ -104,7 +104,7 @@ export function isAbandoned(calls: Calls, { branch, event, eventIndex }: Session
       .filter((call) => (call.branch ?? '') === around && call.eventIndex < eventIndex);
     const ofRun = enclosing.findLast((call) => call.event.invocationId === event.invocationId);
     const call = ofRun ?? enclosing.at(-1);
-    return call !== undefined && call.responses.length > 0 && call.requests.every(isSettled);
+    return call !== undefined && call.responses.length > 0 && !isAsked(call);
   });
 }
 
@@ -120,17 +120,10 @@ async function leftResponses(ended: Ended, refused?: SizeLimitError): Promise<Ev
   const events: Event[] = [];
   for (const [asking, made] of Map.groupBy(all, ({ event }) => event)) {
     const parts = made.flatMap((call) => noticeOf(call, entries));
-    if (parts.length > 0)
-      events.push(
-        createEvent({
-          ...params(asking.author),
-          content: { role: 'user', parts },
-          ...responseParams(asking, invocationId),
-        }),
-      );
-    const answer = answerCalls(made, entries, cancelled, ended.how, refused);
-    if (!answer) continue;
-    events.push(createEvent({ ...params(asking.author), ...answer, ...responseParams(asking, invocationId) }));
+    const notice = parts.length > 0 ? { content: { role: 'user', parts } } : undefined;
+    for (const fields of [notice, answerCalls(made, entries, cancelled, ended.how, refused)])
+      if (fields)
+        events.push(createEvent({ ...params(asking.author), ...fields, ...responseParams(asking, invocationId) }));
   }
   return events;
 }

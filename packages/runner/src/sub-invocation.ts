@@ -1,7 +1,6 @@
 import {
   type Event,
   type EventParams,
-  getFunctionResponses,
   type Invocation,
   type InvocationContext,
   ObjectType,
@@ -18,7 +17,7 @@ import {
 } from '@eventloom/core/internal';
 import { AgentDriver } from './agent-driver.ts';
 import { EventCommitter } from './event-committer.ts';
-import { leftCalls, storeLeftResponses } from './left-calls.ts';
+import { storeLeftResponses } from './left-calls.ts';
 import type { SessionLock } from './session-lock.ts';
 
 /**
@@ -126,10 +125,7 @@ class SubInvocationCommitter extends EventCommitter {
       how: 'failed',
       params,
     } as const;
-    const { all } = leftCalls(ended);
     const stored: Event[] = [];
-    if (all.size === 0) return stored;
-    const known = new Set([...all].flatMap(({ isLongRunning, id }) => (isLongRunning ? [id] : [])));
     try {
       await this.#outer.inAnsweringTurn(() =>
         storeLeftResponses(ended, async (responses) => {
@@ -139,7 +135,9 @@ class SubInvocationCommitter extends EventCommitter {
     } catch (error) {
       reportUnlessStopped(platform, error);
     }
-    const shown = stored.filter((event) => getFunctionResponses(event).some(({ id = '' }) => known.has(id)));
+    if (stored.length === 0) return stored;
+    const calls = Calls.of(ended.loaded.session, ended.loaded.derived);
+    const shown = stored.filter((event) => calls.answeredIn(event).some(({ isLongRunning }) => isLongRunning));
     for (const event of shown) progress.noteCommitted(event);
     return shown;
   }

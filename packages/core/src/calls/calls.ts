@@ -78,7 +78,7 @@ export class Calls {
   readonly #all: GrowingCall[] = [];
   /** Calls without a response, oldest first. */
   readonly #unanswered = new Set<GrowingCall>();
-  /** Calls that a person was asked about. Those whose requests are all settled are dropped when the list is read. */
+  /** Calls for which `isAsked` is true. */
   readonly #asked = new Set<GrowingCall>();
   readonly #byId = new Map<string, GrowingCall[]>();
   /** For ids with several calls: the newest call by id and branch, by id, branch and run, and by id alone. */
@@ -147,6 +147,8 @@ export class Calls {
       this.#unanswered.delete(call);
       call.responses = listWith(call.responses, { event, eventIndex, response: functionResponse.response ?? {} });
       answered = listWith(answered, call);
+      const asked = (call.about ?? call) as GrowingCall;
+      if (asked.requests.length > 0 && !isAsked(asked)) this.#asked.delete(asked);
     }
     if (inReply) this.#madeIn.set(event, inReply);
     if (answered) this.#answeredIn.set(event, answered);
@@ -278,12 +280,10 @@ export class Calls {
    * answer, which runs them. Once that run has ended, they belong to the runs that made the call or have another answer.
    */
   unsettled(invocationId: string): SessionCall[] {
-    for (const call of this.#asked) if (call.requests.every(isSettled)) this.#asked.delete(call);
     const unsettled = [...this.#asked].filter((call) => {
       const answers = openAnswers(call);
       const [newest] = answers;
-      if (!newest || call.requests.some((request) => request.responses.length === 0 && !isSettled(request)))
-        return false;
+      if (!newest || waitsForPerson(call)) return false;
       const runs = [call, ...answers].map(({ event }) => event.invocationId);
       const isElsewhere = newest.event.invocationId !== invocationId && this.canContinue(newest.event.invocationId);
       return runs.includes(invocationId) && !isElsewhere && this.#find(call.id, call.branch, invocationId) === call;
@@ -294,13 +294,24 @@ export class Calls {
   /** True if a run may have calls without their response. */
   hasUnanswered(invocationId: string): boolean {
     for (const { event } of this.#unanswered) if (event.invocationId === invocationId) return true;
-    for (const { requests } of this.#asked) if (!requests.every(isSettled)) return true;
-    return false;
+    return this.#asked.size > 0;
   }
 
   /** Long-running calls of a run, requests to people included, with and without responses, oldest first. */
   longRunningIn(invocationId: string): readonly SessionCall[] {
     return this.#longRunning.get(invocationId) ?? NO_CALLS;
+  }
+
+  /**
+   * True if a request to a person about a tool call takes no answer, because it has one that is used: the call waits for the answer to another
+   * request, or the run of the answer works with it. A later answer replaces one that nobody used.
+   *
+   * @param workingRun a run that works with the answers that it has already
+   */
+  isAnswered({ about, responses }: SessionCall, workingRun?: string): boolean {
+    const isUsed = ({ event: { invocationId } }: CallResponse): boolean =>
+      invocationId === workingRun || (about !== undefined && this.canContinue(invocationId));
+    return responses.length > 0 && ((about !== undefined && waitsForPerson(about)) || responses.some(isUsed));
   }
 
   /** Calls for which `lacksResponse` is true, oldest first. */
@@ -433,6 +444,16 @@ export function isSettled(request: SessionCall): boolean {
   return about && !isCancelled(request)
     ? about.responses.filter((response) => response.eventIndex > eventIndex).length > 1
     : responses.length > 0;
+}
+
+/** True for a call that a person was asked about and that has no result since. */
+export function isAsked({ requests }: SessionCall): boolean {
+  return requests.some((request) => !isSettled(request));
+}
+
+/** True for a call that waits for a person: a request about it has no answer. */
+export function waitsForPerson({ requests }: SessionCall): boolean {
+  return requests.some((request) => request.responses.length === 0 && !isSettled(request));
 }
 
 /** Returns the answers to the requests about this call that are not settled, newest first. An event with several of them counts once. */

@@ -30,6 +30,7 @@ export {
   type SessionCall,
   type CallResponse,
   Calls,
+  isAsked,
   isCancelled,
   lacksResult,
   isRunWaiting,
