@@ -91,6 +91,41 @@ test.each<[string, EventParams, string[]]>([
   expect((await findLooseEnds(sessionService, KEY)).map((end) => 'callId' in end && end.callId)).toEqual(left);
 });
 
+test('findLooseEnds leaves out a waiting call if only a later run has a response to a call with the id of its caller', async () => {
+  const { sessionService, session } = await scenario();
+  const append = async (event: EventParams) =>
+    sessionService.appendEvent({ session: await session(), event: createEvent({ invocationId: 'e-1', ...event }) });
+  const calling = (id: string, name: string) => ({ content: { parts: [{ functionCall: { id, name } }] } });
+  const result = { functionResponse: { id: 'c1', name: 'buyer', response: {} } };
+  await append({ author: 'user', actions: { agentState: { resumable: true } }, content: { parts: [{ text: 'hi' }] } });
+  await append({ author: 'lead', ...calling('c1', 'buyer') });
+  await append({ author: 'buyer', branch: 'buyer@c1', longRunningToolIds: ['c2'], ...calling('c2', 'wait') });
+  await append({ author: 'lead', invocationId: 'e-2', ...calling('c1', 'buyer') });
+  await append({ author: 'lead', invocationId: 'e-2', content: { parts: [result] } });
+  expect(await findLooseEnds(sessionService, KEY)).toEqual([]);
+});
+
+test('findLooseEnds leaves out an approved call of an earlier run while the run of the approval is active', async () => {
+  const gate = new Gate();
+  const execute = () => gate.pass();
+  const pay = new FunctionTool({ name: 'pay', description: '', requireConfirmation: true, execute });
+  const { run, start, sessionService } = await scenario({
+    agent: { tools: [pay] },
+    model: [{ calls: [{ name: 'pay' }] }, 'paid'],
+  });
+  const [id = ''] = (await run()).flatMap(({ longRunningToolIds = [] }) => longRunningToolIds);
+  const stream = start({ functionResponse: { id, response: { confirmed: true } } });
+  const running = (async () => {
+    for await (const _ of stream);
+  })();
+  await gate.reached;
+  const { invocationId } = stream;
+  expect(await findLooseEnds(sessionService, KEY)).toEqual([{ kind: 'run-without-end', invocationId }]);
+  gate.open();
+  await running;
+  expect(await findLooseEnds(sessionService, KEY)).toEqual([]);
+});
+
 test.each(['x', undefined, {}])('findLooseEnds refuses %j, which is not a session service', async (service) => {
   const found = findLooseEnds(service as never, KEY);
   await expect(found).rejects.toThrow(InvalidRequestError);

@@ -6,6 +6,7 @@ import {
   enclosureOf,
   isPersonRequest,
   isRunWaiting,
+  openAnswers,
   unansweredCalls,
 } from '@eventloom/core/internal';
 import { isAbandoned } from './left-calls.ts';
@@ -53,8 +54,11 @@ export async function findLooseEnds(
   const ends: LooseEnd[] = Array.from(openRuns, (invocationId) => ({ kind: 'run-without-end', invocationId }));
   for (const invocationId of runs) {
     if (openRuns.has(invocationId)) continue;
-    for (const { id: callId } of unansweredCalls(calls, invocationId))
-      ends.push({ kind: 'call-without-response', invocationId, callId });
+    for (const call of unansweredCalls(calls, invocationId)) {
+      // The run of the answer may still respond.
+      const isUnderWay = openAnswers(call).some(({ event }) => openRuns.has(event.invocationId));
+      if (!isUnderWay) ends.push({ kind: 'call-without-response', invocationId, callId: call.id });
+    }
   }
   for (const call of calls.waiting) {
     const { invocationId } = call.event;
