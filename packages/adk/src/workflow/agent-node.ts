@@ -84,6 +84,7 @@ export class AgentNode extends BaseNode {
       agent: turn,
       userContent: isEmpty(input) ? toContext(place) : toMessage(input),
       callId,
+      branch: place.branch,
       streaming: true,
       abort: guard,
       onRecorded: note,
@@ -135,8 +136,9 @@ function seesConversation(agent: LlmAgent): boolean {
  * Returns true for the input of an agent that sees the conversation, if the input is neither the user's message nor the last text of a node in a scope that the
  * agent sees.
  */
-function isUnread(input: unknown, { mode }: LlmAgent, { runs, invocationContext, isolationScope }: NodePlace): boolean {
-  if (mode === 'task' || isEmpty(input) || input === null) return false;
+function isUnread(input: unknown, { mode }: LlmAgent, place: NodePlace): boolean {
+  const { runs, invocationContext, isolationScope, hasBegun } = place;
+  if (hasBegun || mode === 'task' || isEmpty(input) || input === null) return false;
   const { content, isolationScope: saidIn } = runs.stream.lastSaid ?? {};
   const isSeen = saidIn === undefined || saidIn === isolationScope;
   const text = contentText(toMessage(input));

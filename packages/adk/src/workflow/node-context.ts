@@ -65,6 +65,8 @@ export interface NodePlace {
   readonly resumeInputs: Record<string, unknown>;
   readonly stateSchema: SchemaLike | undefined;
   readonly guard: AbortGuard;
+  /** True if the node continues a run that stored events, so that its agent has read the input. */
+  readonly hasBegun: boolean;
   /** The calls by which an earlier run of the node asked people. */
   readonly asked: readonly FunctionCall[];
   /** Outputs in this workflow by the name of the node. */

@@ -135,6 +135,23 @@ test.each(['AgentTool', 'NodeTool'])(
   },
 );
 
+test('an agent that sees the conversation reads its input once, and not the agents beside it, when it continues', async () => {
+  const work = new FunctionTool({ name: 'work', description: '', requireConfirmation: true, execute: () => 'worked' });
+  const model = new ScriptedModel([{ calls: [{ name: 'work' }] }, 'Done.']);
+  const sees = new LlmAgent({ name: 'sees', model, tools: [work], includeContents: 'default' });
+  const beside = new LlmAgent({ name: 'beside', model: new ScriptedModel(['Beside.']) });
+  const [first, fast] = ['first', 'fast'].map((name) => node(() => `${name} said`, { name }));
+  const join = new JoinNode({ name: 'join' });
+  const { send } = await talk([['START', first ?? join, [sees, fast ?? join, beside], join]]);
+  const [id = ''] = confirmations(await send('go'));
+  await send(answer(id, { confirmed: true }, CONFIRMATION));
+  const { contents = [] } = model.requests.at(-1)?.request ?? {};
+  const said = JSON.stringify(contents);
+  expect(said.split('first said')).toHaveLength(2);
+  expect(said).not.toContain('Beside.');
+  expect(contents.at(-1)?.parts).toMatchObject([{ functionResponse: { response: { result: 'worked' } } }]);
+});
+
 test('the turn of an agent in a node looks at no calls of earlier runs', async () => {
   const look = new FunctionTool({ name: 'look', description: 'Looks.', execute: () => 'seen' });
   const model = new ScriptedModel([{ calls: [{ name: 'look' }] }, 'One.', { calls: [{ name: 'look' }] }, 'Two.']);

@@ -199,6 +199,8 @@ export class WorkflowRun implements NodeRuns {
         ...Object.fromEntries(prior?.answers ?? []),
       },
       asked: [...(prior?.asked.values() ?? [])].filter((call) => call !== undefined),
+      // The end of an agent may be stored behind the result of its node.
+      hasBegun: prior?.events.some(({ actions }) => actions.endOfAgent !== true) === true,
       outputs: this.#outputs,
       stateSchema: node.stateSchema ?? outer.stateSchema,
       guard: outer.guard,

@@ -78,10 +78,11 @@ export class WorkflowStream {
     const { id: _, timestamp: __, ...params } = said;
     const event = this.#context.createEvent({
       ...params,
-      ...(branch === undefined || params.branch !== undefined ? {} : { branch }),
       ...(isolationScope === undefined || params.isolationScope !== undefined ? {} : { isolationScope }),
     });
-    return this.post(withNode(place, event));
+    const own = params.branch ?? branch;
+    // The context of a workflow that is called as a tool has a branch of its own, and the branch of the node is below it.
+    return this.post(withNode(place, own === undefined ? event : { ...event, branch: own }));
   }
 
   /** Notes the number of the attempt after which an error was thrown. */

@@ -1,4 +1,4 @@
-import { enclosureOf, isOfCall } from '../event/branch.ts';
+import { enclosureOf } from '../event/branch.ts';
 import { type Event, ObjectType } from '../event/event.ts';
 import { isInput } from '../event/event-predicates.ts';
 import { NODE_END } from '../event/run-events.ts';
@@ -90,15 +90,17 @@ export class InvocationLog {
     return [...authors];
   }
 
-  /** Returns the events that a sub-invocation sees, since it began. Answers of people are on the branches of their questions. */
+  /** Returns the events that a sub-invocation sees, since it began: those on its branch and below, without those of sub-invocations within it. */
   within(branch: string, executionId: string): readonly Event[] {
     const begin = this.#executions.get(executionId)?.begin ?? Infinity;
-    const branches = new Set<string | undefined>();
+    // Each sub-invocation begins with an input on its branch. Nodes of a workflow that work side by side have branches, too, and begin without one.
+    const inputs = new Set([branch]);
     return this.events.filter((event, index) => {
-      if (index < begin || !(isOfCall(event, branch) || (event.author === 'user' && branches.has(event.branch))))
-        return false;
-      branches.add(event.branch);
-      return true;
+      if (index < begin) return false;
+      if (event.object === ObjectType.agentInput && event.branch !== undefined) inputs.add(event.branch);
+      let around = event.branch ?? '';
+      while (around !== '' && !inputs.has(around)) around = around.slice(0, Math.max(0, around.lastIndexOf('.')));
+      return around === branch;
     });
   }
 }

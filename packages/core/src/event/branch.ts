@@ -44,12 +44,6 @@ export function isOnNodeBranch(event: Event): boolean {
   return event.nodeInfo?.path !== undefined && enclosureOf(branchAboveNodes(event, event.branch)) === '';
 }
 
-/** True for an event of an agent that is called on this branch: on the branch, below it within no other call, or on the branch of a node of the agent. */
-export function isOfCall(event: Event, branch: string): boolean {
-  if (enclosureOf(event.branch) === branch) return true;
-  return branchOfNode(event) === event.branch && enclosureOf(branchAboveNodes(event, event.branch)) === branch;
-}
-
 /** Returns a branch of an event without the segments of nodes at its end. */
 function branchAboveNodes({ nodeInfo }: Event, branch: string | undefined): string | undefined {
   if (branch === undefined || nodeInfo?.path === undefined) return branch;
