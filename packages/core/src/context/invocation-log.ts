@@ -98,9 +98,7 @@ export class InvocationLog {
     return this.events.filter((event, index) => {
       if (index < begin) return false;
       if (event.object === ObjectType.agentInput && event.branch !== undefined) inputs.add(event.branch);
-      let around = event.branch ?? '';
-      while (around !== '' && !inputs.has(around)) around = around.slice(0, Math.max(0, around.lastIndexOf('.')));
-      return around === branch;
+      return innermost(event.branch, inputs) === branch;
     });
   }
 }
@@ -156,4 +154,13 @@ export class Execution {
   continueFresh(): void {
     this.childrenAfter = Infinity;
   }
+}
+
+/** Returns the longest of these branches that a branch is on or below; undefined if there is none. */
+function innermost(branch = '', branches: ReadonlySet<string>): string | undefined {
+  for (let end = branch.length; end > 0; end = branch.lastIndexOf('.', end - 1)) {
+    const around = branch.slice(0, end);
+    if (branches.has(around)) return around;
+  }
+  return undefined;
 }
