@@ -50,7 +50,8 @@ const bundles = [
   // Calls with ids that a model repeats, answers that begin runs, agents that other tools call, calls that are
   // left at the end of a run, replies that ask at the same time, and answers to several agents: 1.2 kB.
   // Questions of agents whose tool has returned: 0.2 kB. Questions of nodes in calls of tools, late answers to nodes, and passwords in addresses: 0.6 kB.
-  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 105_800 },
+  // Nodes side by side in calls of tools: 0.3 kB.
+  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 106_100 },
   // Without live runs, which a server takes as an option.
   // The aim is 80 kB. Above it, beside the runtime's own: bounds of each user and the run policy, protocols, runs that are started
   // without a connection and report their end by webhooks, runs that are read out of their sessions, webhooks that outlive their process (2 kB),
@@ -70,7 +71,7 @@ const bundles = [
   // finished, and runs that end with their storage (0.5 kB). Answers without a 404 for what a page may expect to be absent, and
   // ids of copies that name their origin (0.3 kB). Logs of stopped runs that end with what is stored, failures that
   // a rewind undid, and writers of protocols that throw: 0.5 kB. Requests that are cancelled before their storage answers: 0.1 kB. It grows with the runtime.
-  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 159_900 },
+  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 160_200 },
   // The aim is 185 kB, for the same reasons. The object's store of runs is gone.
   // The limit is 8 kB, of 1,024 bytes each.
   { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
