@@ -196,7 +196,8 @@ export class AdkRunner extends Runner {
 
   /**
    * Runs the agent as `runAsync` of `@eventloom/runner` does, with the ADK's ends: an aborted run and an error of a model's service end the stream
-   * without throwing, and the error of an agent is thrown as it is. A message of texts answers the only open question that a node asked in the last run; with `plainTextToolConfirmation` a yes or a no answers a confirmation.
+   * without throwing, and the error of an agent is thrown as it is. A message of texts answers the only open question that a node asked in
+   * the last run; with `plainTextToolConfirmation` a yes or a no answers a confirmation.
    */
   override runAsync(params: AdkRunAsyncParams): AdkRunStream {
     const confirms = params?.runConfig?.plainTextToolConfirmation === true;

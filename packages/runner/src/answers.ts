@@ -161,6 +161,8 @@ export class PersonAnswers {
   readonly #before: PersonAnswers | undefined;
   /** The ids of the requests that were answered, with the credential of the answer. */
   readonly #given = new Map<string, GivenCredential | undefined>();
+  /** The questions that agents ask themselves, by agent, branch and key. */
+  readonly #ofAgents = new Set<string>();
 
   /** @param before the answers of the message that this one replaces: its credentials still count */
   constructor(params: MatchParams, before?: PersonAnswers) {
@@ -183,9 +185,19 @@ export class PersonAnswers {
       failAnswer(id, 'has already been answered, and its tool call has completed');
     const { calls, workingRun } = this.#params;
     if (calls.isAnswered(request, workingRun)) failAnswer(id, 'has already been answered');
+    this.#checkSameQuestion(request);
     this.#given.set(id, undefined);
     const answer = await this.#read(response.response ?? {}, request);
     return { id, name: call.name ?? '', response: answer };
+  }
+
+  /** Refuses answers to one question that an agent asked in several runs: the run that they begin would use one of them. */
+  #checkSameQuestion({ id, call, branch, about, event: { author, invocationId } }: SessionCall): void {
+    if (about || this.#params.calls.canContinue(invocationId)) return;
+    const question = JSON.stringify([author, branch, inputRequestOf(call)?.key]);
+    if (this.#ofAgents.has(question))
+      failAnswer(id, `is a question that "${author}" asked more than once; send one message per answer`);
+    this.#ofAgents.add(question);
   }
 
   #read(response: JsonRecord, { id, call, event }: SessionCall): JsonRecord | Promise<JsonRecord> {

@@ -34,6 +34,22 @@ describe('a custom agent that calls requestInput', () => {
     await expect(run(new Clerk(), answer(first, 6))).rejects.toThrow('has already been answered');
   });
 
+  test('takes one answer in a message if it asked the same in two runs, because one run uses one answer', async () => {
+    const { run, stored } = await setUp({ resumable: false });
+    const asked = [...(await run(new Clerk())), ...(await run(new Clerk()))];
+    const before = await stored();
+    await expect(run(new Clerk(), answer(asked, 5, 6))).rejects.toThrow('asked more than once');
+    expect(await stored()).toEqual(before);
+    const [first, second] = questions(asked).map(({ id }) => id);
+    for (const [id, size] of [
+      [first, 5],
+      [second, 6],
+    ] as const) {
+      const events = await run(new Clerk(), { newMessage: { parts: [answerPart(id, { result: size })] } });
+      expect(questions(events)).toMatchObject([{ args: { message: `Which colour in ${size}?` } }]);
+    }
+  });
+
   test('pauses its workflow, which completes with the answers', async () => {
     const { run } = await setUp({ resumable: true });
     const flow = (steps: ScriptedStep[]) =>

@@ -14,7 +14,6 @@ import { stampEvent } from './event-committer.ts';
 import { closeRun } from './resume/close-run.ts';
 import {
   eventsOfRun,
-  hasEnded,
   type ReplayedEvent,
   replayedEvents,
   type ResumedRun,
@@ -225,8 +224,8 @@ async function closeIfOver(
   { loaded: { session, derived } }: BegunSession,
   abortSignal: AbortSignal | undefined,
 ): Promise<void> {
-  const [first] = eventsOfRun(session.events, invocationId);
-  if (first && !hasEnded(Calls.of(session, derived), first)) return;
+  const hasEvents = eventsOfRun(session.events, invocationId).length > 0;
+  if (hasEvents && !Calls.of(session, derived).hasEnded(invocationId)) return;
   await closeRun(runner, { userId, sessionId, invocationId, reason: 'the run cannot be resumed', abortSignal });
 }
 

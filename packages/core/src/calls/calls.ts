@@ -407,8 +407,7 @@ export function unansweredCalls(calls: Calls, invocationId: string): SessionCall
   const approved = calls.unsettled(invocationId).filter(({ isLongRunning }) => !isLongRunning);
   const left = [...new Set([...open, ...approved])];
   if (!isRunWaiting(calls, invocationId)) return left;
-  const asking = calls.all.filter(({ isLongRunning, event }) => isLongRunning && event.invocationId === invocationId);
-  const around = new Set(asking.flatMap(({ branch }) => enclosingCallIds(branch)));
+  const around = new Set(calls.longRunningIn(invocationId).flatMap(({ branch }) => enclosingCallIds(branch)));
   return left.filter((call) => !around.has(call.id) && !(approved.includes(call) && enclosureOf(call.branch) !== ''));
 }
 
@@ -418,14 +417,13 @@ function awaitedCalls(calls: Calls, invocationId: string): readonly SessionCall[
   return [
     ...calls.waitingIn(invocationId),
     ...calls.unsettled(invocationId).filter(({ isLongRunning }) => isLongRunning),
-    ...calls.all.filter((call) => call.event.invocationId === invocationId && isAwaitedByNode(call)),
+    ...calls.longRunningIn(invocationId).filter(isAwaitedByNode),
   ];
 }
 
 /** True for a long-running call of an agent in a node of a workflow that has only the status of its tool: the node waits for the result. */
 function isAwaitedByNode(call: SessionCall): boolean {
-  const { event, isLongRunning, responses } = call;
-  return isLongRunning && event.nodeInfo?.path !== undefined && responses.length > 0 && lacksResult(call);
+  return call.event.nodeInfo?.path !== undefined && call.responses.length > 0 && lacksResult(call);
 }
 
 /** True for a call that has no response, or only the status of its long-running tool. A call that was cancelled or interrupted gets no result. */

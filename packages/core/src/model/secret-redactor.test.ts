@@ -25,6 +25,7 @@ test.each([
   ['Authorization: Bearer 0123456789abcdef01', 'Authorization: Bearer [redacted]'],
   ['wrong key {"api_key": "deadbeefcafe0123"}', 'wrong key {"api_key": "[redacted]"}'],
   ['GET https://host/v1?api_key=deadbeef failed', 'GET https://host/v1?api_key=[redacted] failed'],
+  ['postgres://ann:p@ss@host/db', 'postgres://ann:[redacted]@host/db'],
   ['https://ann:hunter2@host:8080/x?a=b:c@d', 'https://ann:[redacted]@host:8080/x?a=b:c@d'],
 ])('in "%s" the keys are removed', (text, expected) => {
   expect(secretRedactor(undefined)(text)).toBe(expected);
@@ -40,7 +41,7 @@ test.each([
   expect(secretRedactor(undefined)(text)).toBe(text);
 });
 
-test.each(['sk-', 'eyJ', 'eyJ-', 'key', 'Bearer ', 'key= ', 'api_', '?key=', '://u:', '://u', '://:'])(
+test.each(['sk-', 'eyJ', 'eyJ-', 'key', 'Bearer ', 'key= ', 'api_', '?key=', '://u:', '://u', '://:', '://u:@', '@'])(
   'a long text of "%s" is read in linear time',
   (piece) => {
     expect(secretRedactor(undefined)(piece.repeat(100_000)).length).toBeGreaterThan(0);

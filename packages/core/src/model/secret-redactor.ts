@@ -7,7 +7,7 @@ const KEYS: readonly RegExp[] = [
   /\b(?:sk|pk|rk|key|gsk|csk|xai|hf|r8|fw|nvapi|pplx|tgp)[-_][\w*.-]{8,}/g,
   /\beyJ[\w-]{16,}(?:\.[\w-]+)*/g,
   /(?<=\bBearer\s)[\w.~+/=*-]{16,}/gi,
-  /(?<=:\/\/[^\s/?#:@]*:)[^\s/?#@]+(?=@)/g,
+  /(?<=:\/\/[^\s/?#:@]*:)[^\s/?#]+(?=@)/g,
   /(?<=[?&](?:api[-_]?)?key=)[^&\s"']+/gi,
   /(?<=(?:\b|_|api)(?:key|token|secret|password|authorization)(?: provided)?["']?\s?[:=]\s?["']?)[^\s"'&,;]{8,}/gi,
 ];

@@ -60,7 +60,7 @@ export function readResumedRun(
   if (!first?.content) return fail('is not a run of this session, or was rewound; send a message without invocationId');
   if (!beginsResumableRun(first))
     return fail('was not resumable, or was imported; send a message without invocationId');
-  if (hasEnded(calls, first)) return fail('has ended; send a message without invocationId');
+  if (calls.hasEnded(invocationId)) return fail('has ended; send a message without invocationId');
   // Records of streamed events are of the app.
   const began = own.find(
     (event) => event.author !== 'user' && event.executionId === invocationId && !streamedRecordOf(event),
@@ -76,11 +76,6 @@ export function readResumedRun(
     picked: { agent, branch: first.branch },
     config: readStoredConfig(first),
   };
-}
-
-/** True for a resumable run that has its end. @param first its first event */
-export function hasEnded(calls: Calls, first: Event): boolean {
-  return beginsResumableRun(first) && !calls.canContinue(first.invocationId);
 }
 
 /**
