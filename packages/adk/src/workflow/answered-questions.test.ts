@@ -1,4 +1,4 @@
-import type { Event, Part } from '@eventloom/core';
+import { type Event, type Part, ShuttingDownError } from '@eventloom/core';
 import { describe, expect, test } from 'vitest';
 import { ScriptedModel } from '@eventloom/testing';
 import { findLooseEnds } from '@eventloom/runner';
@@ -159,6 +159,20 @@ describe('a message to a workflow that waits', () => {
     ]);
     expect(runs.slice(0, 3).map(questions)).toEqual([['city', 'day'], ['city', 'day'], ['day']]);
     expect(ends).toEqual([{ city: 'Rome', day: 'Monday' }]);
+    expect(await looseEnds()).toEqual([]);
+  });
+
+  test('is shown its questions again, also if its process was lost before it was', async () => {
+    const edges = [['START', [city, day], new JoinNode({ name: 'join' }), end]] as const;
+    const { runner, send, runs, looseEnds } = await play(new Workflow({ name: 'w', edges }), ['go']);
+    const shutDown = new AbortController();
+    const ids = { userId: 'u', sessionId: 's' };
+    const newMessage = { parts: [{ text: 'Oslo' }] };
+    const lost = runner.runAsync({ ...ids, newMessage, abortSignal: shutDown.signal });
+    for await (const _ of lost) shutDown.abort(new ShuttingDownError('bye'));
+    expect(await runner.run({ ...ids, invocationId: lost.invocationId })).toEqual(runs[0]);
+    await send(answer('city', { result: 'Rome' }));
+    expect(outputs(await send(answer('day', { result: 'Monday' })))).toContain('end {"city":"Rome","day":"Monday"}');
     expect(await looseEnds()).toEqual([]);
   });
 

@@ -338,8 +338,8 @@ function eventsOfCall(context: InvocationContext): Event[] | undefined {
  * answers.
  */
 export function openRequests(context: InvocationContext): Event[] {
-  const { agent, invocation, invocationId, resumedFrom, userContent } = context;
-  if (resumedFrom || userContent?.parts?.some((part) => part.functionResponse)) return [];
+  const { agent, invocation, invocationId, userContent } = context;
+  if (userContent?.parts?.some((part) => part.functionResponse)) return [];
   const calls = Calls.of(invocation.session, invocation.derived);
   const isOpen = ({ call, event }: SessionCall): boolean =>
     isPersonRequest(call) &&

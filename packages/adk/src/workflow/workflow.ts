@@ -98,15 +98,15 @@ export class Workflow extends BaseNode {
   /** Runs the workflow as the agent of a run. Its input is the text of the message, or the message. */
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
     yield* beginNodeRun(context);
-    const open = openRequests(context);
+    const run = new WorkflowRun(context);
+    const { isContinued, firstMessage } = run.history;
+    const open = isContinued ? [] : openRequests(context);
     if (open.length > 0) {
       // The run that asked continues with the answers, so its requests are not stored once more.
       for (const event of open) context.progress.noteCommitted(event);
       yield* open;
       return;
     }
-    const run = new WorkflowRun(context);
-    const { isContinued, firstMessage } = run.history;
     yield* runNodeAsInvocation(this, run, inputOf(isContinued ? firstMessage : context.userContent));
   }
 
