@@ -13,6 +13,7 @@ import {
   node,
   type NodeContext,
   RequestInput,
+  SequentialAgent,
   Workflow,
 } from '../index.ts';
 
@@ -160,6 +161,18 @@ describe('a message to a workflow that waits', () => {
     expect(runs.slice(0, 3).map(questions)).toEqual([['city', 'day'], ['city', 'day'], ['day']]);
     expect(ends).toEqual([{ city: 'Rome', day: 'Monday' }]);
     expect(await looseEnds()).toEqual([]);
+  });
+
+  test.each([
+    ['runs nothing after the workflow in a sequence', SequentialAgent, {}],
+    ['shows the questions once in a loop', LoopAgent, { maxIterations: 2 }],
+  ] as const)('%s, if it is no answer', async (_title, Group, options) => {
+    const asking = new Workflow({ name: 'w', edges: [['START', [city, day], new JoinNode({ name: 'join' })]] });
+    const says = new LlmAgent({ name: 'says', model: new ScriptedModel(['Hello.']) });
+    const { send } = await talk(new Group({ name: 'group', subAgents: [asking, says], ...options }));
+    await send('go');
+    const events = await send('what?');
+    expect(events.map(({ author }) => author)).toEqual(['city', 'day']);
   });
 
   test('is shown its questions again, also if its process was lost before it was', async () => {

@@ -105,6 +105,8 @@ export class Workflow extends BaseNode {
       // The run that asked continues with the answers, so its requests are not stored once more.
       for (const event of open) context.progress.noteCommitted(event);
       yield* open;
+      // Agents after the workflow wait as well.
+      context.endInvocation = true;
       return;
     }
     yield* runNodeAsInvocation(this, run, inputOf(isContinued ? firstMessage : context.userContent));
