@@ -30,7 +30,7 @@ export async function* floorTurn(
   message: Content,
   options: { readonly stream?: boolean; readonly tools?: FloorTools; readonly store?: FloorStore } = {},
 ): AsyncGenerator<Event, void, undefined> {
-  const invocationId = `e-${systemPlatform.newUuid()}`;
+  const invocationId = `e-${systemPlatform.newEventId()}`;
   const { tools = {}, store } = options;
   const commit = (event: Event): Event => {
     session.events.push(event);

@@ -24,14 +24,17 @@ export interface TurnCounts {
   readonly transactions: number;
 }
 
-/** Maximum cost of each turn: its bytes are 2 % above those measured. A handwritten text turn, for comparison (`src/floor.ts`): 5,800 bytes and 16 promises. */
+/**
+ * Maximum cost of each turn: its bytes are 2 % above those measured. A handwritten text turn, for comparison (`src/floor.ts`): 5,800 bytes and 16 promises. One of
+ * the clock reads is for the id of the run.
+ */
 export const TURN_BUDGETS: Readonly<Record<CountedTurn, TurnCounts>> = {
   text: {
     bytes: 23_600,
     keptBytes: 1500,
     promises: 31,
     freezes: 10,
-    clockReads: 7,
+    clockReads: 8,
     storeCalls: 4,
     statements: 0,
     transactions: 0,
@@ -41,7 +44,7 @@ export const TURN_BUDGETS: Readonly<Record<CountedTurn, TurnCounts>> = {
     keptBytes: 3000,
     promises: 311,
     freezes: 150,
-    clockReads: 57,
+    clockReads: 58,
     storeCalls: 44,
     statements: 0,
     transactions: 0,
@@ -52,7 +55,7 @@ export const TURN_BUDGETS: Readonly<Record<CountedTurn, TurnCounts>> = {
     keptBytes: 2000,
     promises: 59,
     freezes: 66,
-    clockReads: 12,
+    clockReads: 13,
     storeCalls: 22,
     statements: 0,
     transactions: 0,
@@ -62,7 +65,7 @@ export const TURN_BUDGETS: Readonly<Record<CountedTurn, TurnCounts>> = {
     keptBytes: 2000,
     promises: 277,
     freezes: 10,
-    clockReads: 28,
+    clockReads: 29,
     storeCalls: 4,
     statements: 0,
     transactions: 0,
@@ -74,7 +77,7 @@ export const TURN_BUDGETS: Readonly<Record<CountedTurn, TurnCounts>> = {
     keptBytes: 2000,
     promises: 27,
     freezes: 10,
-    clockReads: 6,
+    clockReads: 7,
     storeCalls: 2,
     statements: 7,
     transactions: 2,

@@ -8,7 +8,7 @@ import {
   type SessionKey,
   type SessionLease,
 } from '@eventloom/core';
-import { afterCovered, ARTIFACTS_TO_RESTORE, sessionKeyOf, setOwn } from '@eventloom/core/internal';
+import { afterCovered, ARTIFACTS_TO_RESTORE, newInvocationId, sessionKeyOf, setOwn } from '@eventloom/core/internal';
 import { coveredUntil } from './event-committer.ts';
 import type { LockedRun } from './lock-run.ts';
 import type { Runner } from './runner.ts';
@@ -33,7 +33,7 @@ interface RestoreRequest {
  */
 export async function restoreArtifacts(runner: Runner, request: RestoreRequest): Promise<Event | undefined> {
   const { sessionService, artifactService, platform } = runner;
-  const { session, lease, coveredUntil, invocationId = `e-${platform.newUuid()}` } = request;
+  const { session, lease, coveredUntil, invocationId = newInvocationId(platform) } = request;
   const wanted = artifactsToRestore(session.state);
   const key = sessionKeyOf(session);
   const artifactDelta: Record<string, number> = {};

@@ -19,6 +19,7 @@ import {
   checkOptions,
   checkName,
   describeKind,
+  newInvocationId,
   type OptionRules,
   reportTo,
   setOwn,
@@ -106,7 +107,7 @@ async function commitRewind(
   if (!session) throw new SessionNotFoundError(`session ${JSON.stringify(sessionId)} was deleted during the rewind`);
   check();
   const { rewoundFrom, coveredUntil, artifacts } = plan;
-  const invocationId = `e-${platform.newUuid()}`;
+  const invocationId = newInvocationId(platform);
   const stateDelta = { ...plan.stateChange.stateDelta };
   const artifactDelta: Record<string, number> = {};
   for (const [filename, version] of artifacts) if (version !== null) setOwn(artifactDelta, filename, version);

@@ -16,7 +16,13 @@ import {
   systemPlatform,
   closeAll,
 } from '@eventloom/core';
-import { checkOptions, combineInstrumentation, type OptionRules, PluginManager } from '@eventloom/core/internal';
+import {
+  checkOptions,
+  combineInstrumentation,
+  newInvocationId,
+  type OptionRules,
+  PluginManager,
+} from '@eventloom/core/internal';
 import { EventsCompactor } from '@eventloom/llm-agent/internal';
 import { findAnsweredRun, type FindAnsweredRunParams } from './answered-run.ts';
 import { OpenToolsets } from './open-toolsets.ts';
@@ -118,7 +124,7 @@ export class Runner {
    * after an error event, the error that ended the run: an AgentError around an error that is not Eventloom's own, a ModelError if a model threw it.
    */
   runAsync(params: RunAsyncParams): RunStream {
-    const invocationId = params?.invocationId ?? `e-${this.platform.newUuid()}`;
+    const invocationId = params?.invocationId ?? newInvocationId(this.platform);
     return new RunControl(this, { method: 'runAsync', params }, invocationId);
   }
 
@@ -132,7 +138,7 @@ export class Runner {
    * @throws the errors of `runAsync`
    */
   runLive(params: RunLiveParams): RunStream {
-    return new RunControl(this, { method: 'runLive', params }, `e-${this.platform.newUuid()}`);
+    return new RunControl(this, { method: 'runLive', params }, newInvocationId(this.platform));
   }
 
   /** Returns the agent that answers to calls go to if their run cannot continue: the one that made the calls. @internal */

@@ -16,7 +16,7 @@ import { InvalidEventError } from '../errors.ts';
 export interface Event extends Readonly<LlmResponse> {
   /** Unique id; each chunk has its own. Empty until the runner fills it in. */
   readonly id: string;
-  /** Id of the run: the same for all events that one message of the user causes. `e-` and a UUID. */
+  /** Id of the run: the same for all events that one message of the user causes. `e-` and a UUID version 7. */
   readonly invocationId: string;
   /** The speaker: `user`, or the name of the agent, or of the graph node that reports progress. Never `model`. */
   readonly author: string;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { uuidV4, uuidV7 } from './platform.ts';
+import { newInvocationId, systemPlatform, uuidV4, uuidV7 } from './platform.ts';
 
 const V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -43,6 +43,17 @@ describe('uuidV7', () => {
       expect(counts[place]?.size).toBe(digits);
       for (const count of counts[place]?.values() ?? []) expect(count * digits).toBeGreaterThan(MANY * 0.7);
     }
+  });
+});
+
+describe('newInvocationId', () => {
+  test('sorts by time, so that a database keeps the records of new runs together', () => {
+    let nowMs = 1_763_705_520_000;
+    const platform = { ...systemPlatform, newEventId: () => uuidV7((nowMs += 37)) };
+    const ids = Array.from({ length: 100 }, () => newInvocationId(platform));
+    expect(ids.toSorted()).toEqual(ids);
+    expect(ids[0]?.slice(0, 2)).toBe('e-');
+    expect(ids[0]?.slice(2)).toMatch(V7);
   });
 });
 

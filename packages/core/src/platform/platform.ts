@@ -49,6 +49,11 @@ export const systemPlatform: Platform = {
   },
 };
 
+/** Returns the id of a new run. Ids of one time are close to each other, so that a database writes the records of new runs to few pages. */
+export function newInvocationId(platform: Platform): string {
+  return `e-${platform.newEventId()}`;
+}
+
 /** Reports an error that can no longer change the outcome of the work, through `platform.background`. */
 export function reportTo(platform: Platform, error: unknown): void {
   platform.background(Promise.reject(toError(error)));

@@ -10,6 +10,7 @@ import {
   DerivedKey,
   type DerivedValues,
   integer,
+  newInvocationId,
   type OptionRules,
   readNewest,
   sessionKeyOf,
@@ -86,7 +87,7 @@ export class EventsCompactor {
       );
     }
     const { platform } = context;
-    const invocationId = `e-${platform.newUuid()}`;
+    const invocationId = newInvocationId(platform);
     const { usageMetadata, customMetadata, modelVersion } = made;
     return createEvent({
       id: platform.newEventId(),

@@ -19,6 +19,7 @@ import {
   Calls,
   checkArtifactName,
   newestEntries,
+  newInvocationId,
   sessionKeyOf,
   stateScopeOf,
   weigh,
@@ -180,7 +181,7 @@ function complete(event: Event, platform: Platform): Event {
   return {
     ...given,
     id: given.id || platform.newEventId(),
-    invocationId: given.invocationId || `e-${platform.newUuid()}`,
+    invocationId: given.invocationId || newInvocationId(platform),
     timestamp: given.timestamp || platform.now() / 1000,
     actions: createEventActions(given.actions),
   };
