@@ -71,7 +71,8 @@ const bundles = [
   // finished, and runs that end with their storage (0.5 kB). Answers without a 404 for what a page may expect to be absent, and
   // ids of copies that name their origin (0.3 kB). Logs of stopped runs that end with what is stored, failures that
   // a rewind undid, and writers of protocols that throw: 0.5 kB. Requests that are cancelled before their storage answers: 0.1 kB. It grows with the runtime.
-  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 160_200 },
+  // The route that saves artifacts: 0.3 kB.
+  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 160_500 },
   // The aim is 185 kB, for the same reasons. The object's store of runs is gone.
   // The limit is 8 kB, of 1,024 bytes each.
   { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
@@ -114,8 +115,8 @@ const bundles = [
   // Followers, unfinished runs and ends of storages, above: 0.5 kB. Schemas and nodes, above: 0.8 kB. Answers without a 404
   // and ids of copies, above: 0.3 kB. Refused requests of adk-web: 0.2 kB. Calls of agents as tools, above: 0.3 kB. Runs of sessions that are deleted: 0.1 kB.
   // Lists of runs that wait, and cancelled requests that readers see: 0.8 kB. Questions of nodes and late answers, above: 0.8 kB.
-  // Two answers to one question: 0.1 kB.
-  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 258_500 },
+  // Two answers to one question: 0.1 kB. The route that saves artifacts, above: 0.3 kB.
+  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 258_800 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');

@@ -4,6 +4,7 @@ import type { Event, Session, SessionKey } from '@eventloom/core';
 import { Button, Input, Label, TextField } from 'react-aria-components';
 import { ColorsButton } from './colors-button.tsx';
 import { originOf } from './fork-id.ts';
+import { readArtifacts, saveArtifacts } from './exported-artifacts.ts';
 import { closeCalls, readExport, saveExport } from './session-file.ts';
 import {
   client,
@@ -23,8 +24,10 @@ export interface ListedSessions {
   readonly setSearch: (search: string) => void;
   /** The searched word, once it has stopped changing; empty without a search. */
   readonly word: string;
+  /** The error of the newest reading, or of an action of the person. */
   readonly error: string | undefined;
-  readonly setError: (error: string) => void;
+  /** Shows the error of an action until the next one, also when the person goes to another session. */
+  readonly setActionError: (error: string | undefined) => void;
   /** Reads the first page again, or the page after a position. */
   readonly read: (signal: AbortSignal, from?: string) => Promise<void>;
   readonly remove: (sessionId: string) => void;
@@ -40,7 +43,8 @@ export function useListedSessions(appName: string, userId: string): ListedSessio
     readonly listedWord: string;
   }>({ sessions: [], cursor: undefined, listedWord: '' });
   const [search, setSearch] = useState('');
-  const [error, setError] = useState<string>();
+  const [readError, setReadError] = useState<string>();
+  const [actionError, setActionError] = useState<string>();
   const scrollTop = useRef(0);
   const word = useSettled(search.trim());
   const read = useCallback(
@@ -62,9 +66,9 @@ export function useListedSessions(appName: string, userId: string): ListedSessio
             ? { ...next, sessions: page.sessions }
             : { ...before, sessions: [...page.sessions, ...later] };
         });
-        setError(undefined);
+        setReadError(undefined);
       } catch (thrown) {
-        if (!signal.aborted) setError(messageOf(thrown));
+        if (!signal.aborted) setReadError(messageOf(thrown));
       }
     },
     [appName, userId, word],
@@ -80,8 +84,8 @@ export function useListedSessions(appName: string, userId: string): ListedSessio
     search,
     setSearch,
     word,
-    error,
-    setError,
+    error: actionError ?? readError,
+    setActionError,
     read,
     remove,
     scrollTop,
@@ -104,10 +108,15 @@ interface SessionListProps {
 /** Shows the app, the user and their sessions, with a search. */
 export function SessionList({ apps, hasLogin, place, goTo, list, events, isRunning }: SessionListProps) {
   const { appName, userId, sessionId } = place;
-  const { sessions, cursor, search, setSearch, word, error, setError, read, remove, scrollTop } = list;
+  const { sessions, cursor, search, setSearch, word, error, setActionError, read, remove, scrollTop } = list;
   const [isDeleting, setDeleting] = useState(false);
+  /** An export that lacks files, until the person has confirmed it. */
+  const [incomplete, setIncomplete] = useState<IncompleteExport>();
+  /** True while files are read or written. */
+  const [isBusy, setBusy] = useState(false);
   const input = useRef<HTMLInputElement>(null);
   const deleteButton = useRef<HTMLButtonElement>(null);
+  const exportButton = useRef<HTMLButtonElement>(null);
   const box = useRef<HTMLUListElement>(null);
   useLayoutEffect(() => {
     const list = box.current;
@@ -134,45 +143,61 @@ export function SessionList({ apps, hasLogin, place, goTo, list, events, isRunni
     return () => reading.abort();
   }, [read, word, cursor]);
 
-  const importSession = async (file: File): Promise<void> => {
+  /** Runs an action, and shows its error. @param what begins the text of the error */
+  const act = async (what: string, action: () => Promise<void>): Promise<void> => {
+    setActionError(undefined);
+    setDeleting(false);
+    setIncomplete(undefined);
+    setBusy(true);
     try {
-      if (file.size > MAX_IMPORT_BYTES) throw new TypeError('the file has more than 20 MB');
-      const { state, events: imported } = readExport(await file.text());
+      await action();
+    } catch (thrown) {
+      setActionError(`${what}: ${messageOf(thrown)}`);
+    }
+    setBusy(false);
+  };
+
+  const importSession = (file: File): Promise<void> =>
+    act(file.name, async () => {
+      if (file.size > MAX_IMPORT_BYTES) throw new TypeError('the file has more than 150 MB');
+      const { state, events: imported, artifacts } = readExport(await file.text());
       const create = (given: readonly Event[]): Promise<Session> =>
         client.createSession({ appName, userId }, { sessionId: newSessionId(), state, events: given });
-      const session = await create(imported).catch((thrown: unknown) => {
+      const { id } = await create(imported).catch((thrown: unknown) => {
         // Only a server that trusts imported events takes calls that a run could continue.
         if (ServerError.isInstance(thrown) && thrown.serverCode === 'FORBIDDEN') return create(closeCalls(imported));
         throw thrown;
       });
-      goTo({ ...place, sessionId: session.id });
-    } catch (thrown) {
-      setError(`${file.name}: ${messageOf(thrown)}`);
-    }
-  };
+      const copy = { ...place, sessionId: id };
+      const failed = await saveArtifacts(client.session(copy), artifacts);
+      if (failed.length > 0) setActionError(`${file.name} was imported without ${failed.join(', ')}`);
+      goTo(copy);
+    });
 
-  const deleteSession = async (): Promise<void> => {
-    try {
+  const exportShown = (): Promise<void> =>
+    act('The session was not exported', async () => {
+      const state = await readInitialState(place);
+      const { artifacts, leftOut } = await readArtifacts(client.session(place), events);
+      const save = (): void => saveExport(place, { state, events, artifacts });
+      if (leftOut.length === 0) save();
+      else setIncomplete({ leftOut, save });
+    });
+
+  const deleteSession = (): Promise<void> =>
+    act('The session was not deleted', async () => {
       await client.session(place).delete();
       remove(sessionId);
       goTo({ ...place, sessionId: newSessionId() });
-    } catch (thrown) {
-      setError(messageOf(thrown));
-      setDeleting(false);
-    }
-  };
+    });
 
   const keep = (): void => {
     setDeleting(false);
     deleteButton.current?.focus();
   };
 
-  const exportShown = async (): Promise<void> => {
-    try {
-      saveExport(place, await readInitialState(place), events);
-    } catch (thrown) {
-      setError(`The session was not exported: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
-    }
+  const closeExport = (): void => {
+    setIncomplete(undefined);
+    exportButton.current?.focus();
   };
 
   // The list is read again when the run has ended.
@@ -211,6 +236,7 @@ export function SessionList({ apps, hasLogin, place, goTo, list, events, isRunni
           onPress={() => {
             // The new session is the first of the list.
             setSearch('');
+            setActionError(undefined);
             if (box.current) box.current.scrollTop = 0;
             goTo({ ...place, sessionId: newSessionId() });
           }}
@@ -238,7 +264,10 @@ export function SessionList({ apps, hasLogin, place, goTo, list, events, isRunni
               type="button"
               title={`${id}, ${DAY.format(lastUpdateTime * 1000)}, ${TIME.format(lastUpdateTime * 1000)}`}
               aria-current={id === sessionId}
-              onClick={() => goTo({ ...place, sessionId: id })}
+              onClick={() => {
+                setActionError(undefined);
+                goTo({ ...place, sessionId: id });
+              }}
             >
               <b className="title">{title ?? id}</b>
               {found !== undefined && <span className="found">…{found}</span>}
@@ -275,18 +304,59 @@ export function SessionList({ apps, hasLogin, place, goTo, list, events, isRunni
           </div>
         </div>
       )}
+      {incomplete && (
+        <div
+          className="confirm"
+          data-kind="export"
+          role="alertdialog"
+          aria-label="Export without these files?"
+          onKeyDown={({ key }) => {
+            if (key === 'Escape') closeExport();
+          }}
+        >
+          <p>The file will not have:</p>
+          <ul>
+            {incomplete.leftOut.map((text) => (
+              <li key={text}>{text}</li>
+            ))}
+          </ul>
+          <div className="row">
+            <Button
+              className="primary grow"
+              autoFocus
+              onPress={() => {
+                incomplete.save();
+                closeExport();
+              }}
+            >
+              Export the rest
+            </Button>
+            <Button className="quiet grow" onPress={closeExport}>
+              Cancel
+            </Button>
+          </div>
+        </div>
+      )}
       <div className="row actions">
-        <Button className="quiet grow" isDisabled={events.length === 0} onPress={() => void exportShown()}>
+        <Button
+          ref={exportButton}
+          className="quiet grow"
+          isDisabled={events.length === 0 || isBusy}
+          onPress={() => void exportShown()}
+        >
           Export
         </Button>
-        <Button className="quiet grow" onPress={() => input.current?.click()}>
+        <Button className="quiet grow" isDisabled={isBusy} onPress={() => input.current?.click()}>
           Import
         </Button>
         <Button
           ref={deleteButton}
           className="quiet grow"
-          isDisabled={events.length === 0 || isRunning}
-          onPress={() => setDeleting(!isDeleting)}
+          isDisabled={events.length === 0 || isRunning || isBusy}
+          onPress={() => {
+            setIncomplete(undefined);
+            setDeleting(!isDeleting);
+          }}
         >
           Delete
         </Button>
@@ -332,8 +402,15 @@ function useSettled(text: string): string {
   return settled;
 }
 
-/** Maximum size of a file to import, in bytes. The server's limit of a body may be lower. */
-const MAX_IMPORT_BYTES = 20 * 1024 * 1024;
+/** Maximum size of a file to import, in bytes. The server's limit for the events, and for each artifact, may be lower. */
+const MAX_IMPORT_BYTES = 150_000_000;
+
+/** An export that lacks files. */
+interface IncompleteExport {
+  /** The files that it lacks, each as a text with the reason. */
+  readonly leftOut: readonly string[];
+  readonly save: () => void;
+}
 
 interface UserFieldProps {
   readonly userId: string;

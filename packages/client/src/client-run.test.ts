@@ -493,7 +493,7 @@ describe('a client', () => {
     for (const id of sent) expect(id).toMatch(/^\d+(-\d+){3}$/);
   });
 
-  test('reads artifacts, whose names may have slashes', async () => {
+  test('reads and saves artifacts, whose names may have slashes', async () => {
     const save = new FunctionTool({
       name: 'look',
       description: 'Saves.',
@@ -504,6 +504,8 @@ describe('a client', () => {
     expect(await session.listArtifacts()).toEqual(['a/b.txt']);
     expect(await session.loadArtifact('a/b.txt')).toEqual({ text: 'hi' });
     expect(await session.listArtifactVersions('a/b.txt')).toEqual([0]);
+    expect(await session.saveArtifact('a/b.txt', { text: 'again' })).toMatchObject({ version: 1 });
+    expect(await session.loadArtifact('a/b.txt')).toEqual({ text: 'again' });
     await session.deleteArtifact('a/b.txt');
     expect(await session.listArtifacts()).toEqual([]);
   });

@@ -1,4 +1,4 @@
-import type { Event, Part, Session, SessionKey } from '@eventloom/core';
+import type { ArtifactVersion, Event, Part, Session, SessionKey } from '@eventloom/core';
 import { ClientRun, type FollowOptions, type RunOptions } from './client-run.ts';
 import { type ClientOptions, HttpConnection, newId, readBody, wrongValue } from './http.ts';
 import { type ClientMessage, toContent } from './messages.ts';
@@ -105,7 +105,7 @@ export class ClientSession {
   }
 
   /** Creates the session. @throws ServerError with the `serverCode` SESSION_ALREADY_EXISTS if it exists */
-  async create(state: Readonly<Record<string, unknown>> = {}): Promise<Session> {
+  create(state?: Readonly<Record<string, unknown>>): Promise<Session> {
     return this.#http.postJson(this.#path, { state });
   }
 
@@ -177,6 +177,11 @@ export class ClientSession {
     return this.#http.readJson<number[]>(`${this.#artifact(filename)}/versions`);
   }
 
+  /** Saves a part with `inlineData`, `fileData` or `text` as the next version of an artifact. @throws ServerError */
+  saveArtifact(filename: string, artifact: Part): Promise<ArtifactVersion> {
+    return this.#http.postJson(`${this.#path}/artifacts`, { filename, artifact });
+  }
+
   /** Deletes all versions of an artifact. @throws ServerError */
   async deleteArtifact(filename: string): Promise<void> {
     await this.#http.request(this.#artifact(filename), { method: 'DELETE' });
@@ -207,7 +212,7 @@ function sessionsPath({ appName, userId }: AppUser): string {
 
 function queryOf(values: object): string {
   const given = Object.entries<string>({ ...values }).filter(([, value]) => value !== undefined);
-  return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`;
+  return given[0] ? `?${new URLSearchParams(given).toString()}` : '';
 }
 
 async function readPage<T>(response: Response): Promise<Page<T>> {

@@ -114,7 +114,7 @@ export class HttpConnection {
     const { firstDelayMs, maxDelayMs } = this.retry;
     const delay = attempt <= 1 ? 0 : Math.min(maxDelayMs, firstDelayMs * 2 ** (attempt - 2));
     const ms = Math.max(delay * (0.5 + Math.random() / 2), Math.min(retryAfterMs, MAX_RETRY_AFTER_MS));
-    if (ms > 0 && signal?.aborted !== true)
+    if (ms > 0 && !signal?.aborted)
       await new Promise<void>((resolve) => {
         const done = (): void => {
           clearTimeout(timer);
@@ -137,7 +137,7 @@ export function newId(): string {
 export function serverAddress(caller: string, baseUrl: string | undefined = globalThis.location?.origin): string {
   const address = String(baseUrl);
   if (/^https?:\/\//.test(address)) return address.replace(/\/$/, '');
-  throw wrongValue(`${caller}: baseUrl`, 'the address of a server', baseUrl, "baseUrl: 'http://localhost:8000'");
+  throw wrongValue(`${caller}: baseUrl`, 'an address', baseUrl, "baseUrl: 'http://localhost:8000'");
 }
 
 /**
@@ -183,7 +183,7 @@ export async function readBody(response: Response): Promise<unknown> {
 /** @throws ConnectionLostError if the connection is cut before the end of the body */
 async function readText(response: Response): Promise<string> {
   return response.text().catch((cause: unknown) => {
-    throw new ConnectionLostError('the connection was lost in the middle of an answer', { cause });
+    throw new ConnectionLostError('the connection was lost during an answer', { cause });
   });
 }
 

@@ -10,6 +10,7 @@ export {
   readPatchSessionRequest,
   readRewindSessionRequest,
   readRunBody,
+  readSaveArtifactRequest,
 } from './request-bodies.ts';
 export type { WireSchema } from './wire-schemas.ts';
 export { wireSchemas } from './wire-schemas.ts';
@@ -21,4 +22,5 @@ export type {
   PatchSessionBody,
   RewindSessionBody,
   RunBody,
+  SaveArtifactBody,
 } from './wire-shapes.ts';

@@ -18,6 +18,8 @@ import {
   type RewindSessionBody,
   RUN_BODY,
   type RunBody,
+  SAVE_ARTIFACT_BODY,
+  type SaveArtifactBody,
 } from './wire-shapes.ts';
 
 /** Maximum number of faults in an error message. */
@@ -218,6 +220,11 @@ export function readForkSessionRequest(body: unknown): ForkSessionBody {
       'afterEventId: is missing; write "afterEventId": "…", the id of the last event of the copy',
     );
   return readBody(FORK_SESSION_BODY, body, { isStrict: true });
+}
+
+/** Reads the body that saves a version of an artifact. @throws InvalidRequestError */
+export function readSaveArtifactRequest(body: unknown): SaveArtifactBody {
+  return readBody(SAVE_ARTIFACT_BODY, body);
 }
 
 /**

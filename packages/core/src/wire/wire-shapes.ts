@@ -1,5 +1,5 @@
 import type { ArtifactVersion } from '../artifact/artifact-service.ts';
-import type { Content } from '../content/content.ts';
+import type { Content, Part } from '../content/content.ts';
 import type { Event } from '../event/event.ts';
 import { ACTIONS, CONTENT, EVENT, PART } from '../event/event-shape.ts';
 import {
@@ -57,6 +57,13 @@ export interface RewindSessionBody {
 export interface ForkSessionBody {
   readonly afterEventId: string;
   readonly sessionId?: string;
+}
+
+/** The body that saves a version of an artifact. */
+export interface SaveArtifactBody {
+  readonly filename: string;
+  readonly artifact: Part;
+  readonly customMetadata?: Record<string, unknown>;
 }
 
 /** The JSON body of each HTTP response that reports an error. */
@@ -129,6 +136,15 @@ export const FORK_SESSION_BODY: Field<ForkSessionBody> = shape<ForkSessionBody>(
   CLOSED,
 );
 
+export const SAVE_ARTIFACT_BODY: Field<SaveArtifactBody> = shape<SaveArtifactBody>(
+  {
+    filename: required(described(NAME, 'Name of the artifact. With the prefix user: it belongs to the user.')),
+    artifact: required(PART),
+    customMetadata: DATA,
+  },
+  CLOSED,
+);
+
 /** The schemas of the OpenAPI document by their names there. */
 export const WIRE_SHAPES = {
   Part: PART,
@@ -150,6 +166,7 @@ export const WIRE_SHAPES = {
   PatchSessionBody: PATCH_SESSION_BODY,
   RewindSessionBody: REWIND_SESSION_BODY,
   ForkSessionBody: FORK_SESSION_BODY,
+  SaveArtifactBody: SAVE_ARTIFACT_BODY,
   RunBody: RUN_BODY,
   ArtifactVersion: shape<ArtifactVersion>(
     {

@@ -205,6 +205,7 @@ const COUNTED: Readonly<Record<string, keyof CountLimits | undefined>> = {
   newMessage: undefined,
   new_message: undefined,
   content: undefined,
+  artifact: undefined,
   actions: undefined,
   parts: 'maxBodyParts',
   events: 'maxBodyEvents',

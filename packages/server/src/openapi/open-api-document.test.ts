@@ -35,7 +35,7 @@ test('the document names every route', async () => {
     `${session}/{sessionId}/events get`,
     `${session}/{sessionId}/rewind post`,
     `${session}/{sessionId}/fork post`,
-    `${session}/{sessionId}/artifacts get`,
+    `${session}/{sessionId}/artifacts get post`,
     `${session}/{sessionId}/artifacts/{filename} get delete`,
     `${session}/{sessionId}/artifacts/{filename}/versions get`,
     `${session}/{sessionId}/artifacts/{filename}/versions/{version} get`,

@@ -1,4 +1,5 @@
 import { InMemoryArtifactService } from '@eventloom/artifacts';
+import type { BaseArtifactService, SaveArtifactRequest, SessionKey } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
@@ -7,23 +8,27 @@ import { describe, expect, test } from 'vitest';
 import { createServer } from '../create-server.ts';
 
 const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
-const ARTIFACTS = '/apps/app/users/ann/sessions/s/artifacts';
+const SESSION = '/apps/app/users/ann/sessions/s';
+const ARTIFACTS = `${SESSION}/artifacts`;
 
 interface Setup {
-  readonly send: (method: string, path: string) => Promise<readonly [number, unknown]>;
+  readonly send: (method: string, path: string, body?: unknown) => Promise<readonly [number, unknown]>;
   readonly save: (filename: string, text: string) => Promise<number>;
 }
 
-async function setUp(hasArtifacts = true): Promise<Setup> {
+async function setUp(
+  hasArtifacts = true,
+  artifactService: BaseArtifactService = new InMemoryArtifactService(),
+): Promise<Setup> {
   const sessionService = new InMemorySessionService();
-  const artifactService = new InMemoryArtifactService();
   const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([]) });
   const services = { sessionService, ...(hasArtifacts ? { artifactService } : {}) };
   const server = createServer({ runners: [new Runner({ appName: 'app', agent, ...services })] });
   await sessionService.createSession(KEY);
   return {
-    send: async (method, path) => {
-      const response = await server.fetch(new Request(`http://localhost${path}`, { method }));
+    send: async (method, path, body) => {
+      const init = { method, ...(body !== undefined && { body: JSON.stringify(body) }) };
+      const response = await server.fetch(new Request(`http://localhost${path}`, init));
       return [response.status, await response.json()];
     },
     save: (filename, text) => artifactService.saveArtifact({ ...KEY, filename, artifact: { text } }),
@@ -46,14 +51,95 @@ describe('artifacts', () => {
     expect(await send('GET', ARTIFACTS)).toEqual([200, ['user:b.txt']]);
   });
 
+  test('are saved as new versions', async () => {
+    const { send } = await setUp();
+    const artifact = { inlineData: { mimeType: 'image/png', data: 'AAEC' } };
+    const save = (body: unknown): Promise<readonly [number, unknown]> => send('POST', ARTIFACTS, body);
+    const canonicalUri = 'artifact://apps/app/users/ann/sessions/s/artifacts/a%2Fb.png/versions/0';
+    expect(await save({ filename: 'a/b.png', artifact, customMetadata: { from: 'camera' } })).toEqual([
+      200,
+      {
+        version: 0,
+        canonicalUri,
+        mimeType: 'image/png',
+        createTime: expect.any(Number),
+        customMetadata: { from: 'camera' },
+      },
+    ]);
+    const inline_data = { mime_type: 'text/plain', data: 'aGk=' };
+    expect(await save({ filename: 'a/b.png', artifact: { inline_data } })).toMatchObject([200, { version: 1 }]);
+    expect(await save({ filename: 'user:c.txt', artifact: { text: 'hi' } })).toMatchObject([200, { version: 0 }]);
+    expect(await send('GET', ARTIFACTS)).toEqual([200, ['a/b.png', 'user:c.txt']]);
+    expect(await send('GET', `${ARTIFACTS}/a%2Fb.png?version=0`)).toEqual([200, artifact]);
+    expect(await send('GET', `${ARTIFACTS}/a%2Fb.png`)).toEqual([
+      200,
+      { inlineData: { mimeType: 'text/plain', data: 'aGk=' } },
+    ]);
+  });
+
+  test.each([
+    [{ artifact: { text: 'hi' } }, 'filename: '],
+    [{ filename: 'a', artifact: 'hi' }, 'artifact: expected an object'],
+    [{ filename: 'a', artifact: { functionCall: { name: 'f' } } }, 'artifact: has neither inlineData'],
+    [{ filename: 'a', artifact: { inlineData: { data: '%' } } }, 'artifact.inlineData.data: expected base64 text'],
+    [{ filename: '../a', artifact: { text: 'hi' } }, 'artifact name'],
+    [{ filename: 'a', artifact: { text: 'hi' }, metadata: {} }, 'did you mean "customMetadata"?'],
+  ])('are refused with the body %j', async (body, message) => {
+    const { send } = await setUp();
+    expect(await send('POST', ARTIFACTS, body)).toMatchObject([400, { error: expect.stringContaining(message) }]);
+    expect(await send('GET', ARTIFACTS)).toEqual([200, []]);
+  });
+
+  test('are not saved without a session or an artifact service', async () => {
+    const body = { filename: 'a', artifact: { text: 'hi' } };
+    const { send } = await setUp();
+    const other = ARTIFACTS.replace('/s/', '/t/');
+    expect(await send('POST', other, body)).toMatchObject([404, { code: 'SESSION_NOT_FOUND' }]);
+    const without = await setUp(false);
+    expect(await without.send('POST', ARTIFACTS, body)).toMatchObject([
+      400,
+      { error: 'artifacts: app "app" keeps none; give its Runner an artifactService' },
+    ]);
+  });
+
+  test('that are saved after their session was deleted are deleted', async () => {
+    class SlowArtifacts extends InMemoryArtifactService {
+      override async saveArtifact(request: SaveArtifactRequest): Promise<number> {
+        await send('DELETE', SESSION);
+        return super.saveArtifact(request);
+      }
+    }
+    const { send } = await setUp(true, new SlowArtifacts());
+    const body = { filename: 'a', artifact: { text: 'hi' } };
+    expect(await send('POST', ARTIFACTS, body)).toMatchObject([404, { code: 'SESSION_NOT_FOUND' }]);
+    expect(await send('POST', SESSION)).toMatchObject([200, { id: 's' }]);
+    expect(await send('GET', ARTIFACTS)).toEqual([200, []]);
+  });
+
+  test('that are saved while their session is being deleted are deleted with it', async () => {
+    let isSaved = false;
+    class SlowArtifacts extends InMemoryArtifactService {
+      override async listArtifactKeys(key: SessionKey): Promise<string[]> {
+        const names = await super.listArtifactKeys(key);
+        if (!isSaved) await this.saveArtifact({ ...key, filename: 'a', artifact: { text: 'hi' } });
+        isSaved = true;
+        return names;
+      }
+    }
+    const { send } = await setUp(true, new SlowArtifacts());
+    expect(await send('DELETE', SESSION)).toEqual([200, null]);
+    expect(isSaved).toBe(true);
+    expect(await send('POST', SESSION)).toMatchObject([200, { id: 's' }]);
+    expect(await send('GET', ARTIFACTS)).toEqual([200, []]);
+  });
+
   test('of a session are deleted with it, and those of its user are kept', async () => {
     const { send, save } = await setUp();
     await save('a.txt', 'one');
     await save('folder/b.txt', 'two');
     await save('user:c.txt', 'three');
-    const session = '/apps/app/users/ann/sessions/s';
-    expect(await send('DELETE', session)).toEqual([200, null]);
-    expect(await send('POST', session)).toMatchObject([200, { id: 's' }]);
+    expect(await send('DELETE', SESSION)).toEqual([200, null]);
+    expect(await send('POST', SESSION)).toMatchObject([200, { id: 's' }]);
     expect(await send('GET', ARTIFACTS)).toEqual([200, ['user:c.txt']]);
   });
 

@@ -1,13 +1,16 @@
-import { type Part, type SessionKey, SessionNotFoundError } from '@eventloom/core';
+import { InvalidRequestError, type Part, type SessionKey, SessionNotFoundError } from '@eventloom/core';
+import { isUserArtifact } from '@eventloom/core/internal';
+import { readSaveArtifactRequest } from '@eventloom/core/wire';
 import { ArtifactNotFoundError } from '../errors.ts';
 import { type ServerRequest, parseCount } from '../http/server-request.ts';
 import { jsonResponse } from '../http/responses.ts';
 import { quotedName } from '../http/request-body.ts';
-import type { HttpRoute } from '../http/route.ts';
+import type { BodySpec, HttpRoute } from '../http/route.ts';
 import { readWithoutState } from '../sessions/event-pages.ts';
 
 const ARTIFACTS = '/apps/{appName}/users/{userId}/sessions/{sessionId}/artifacts';
 const ARTIFACT = `${ARTIFACTS}/{filename}`;
+const SAVE = { component: 'SaveArtifactBody', read: readSaveArtifactRequest } satisfies BodySpec;
 
 async function list(request: ServerRequest): Promise<Response> {
   const key = await existingSession(request);
@@ -32,6 +35,27 @@ async function remove(request: ServerRequest): Promise<Response> {
   const key = await existingSession(request);
   await request.runner().artifactService?.deleteArtifact({ ...key, filename: request.param('filename') });
   return jsonResponse(null);
+}
+
+async function save(request: ServerRequest): Promise<Response> {
+  const key = await existingSession(request);
+  const { filename, artifact, customMetadata } = await request.body(SAVE);
+  const { artifactService } = request.runner();
+  if (!artifactService)
+    throw new InvalidRequestError(
+      `artifacts: app ${JSON.stringify(key.appName)} keeps none; give its Runner an artifactService`,
+    );
+  const version = await artifactService.saveArtifact({ ...key, filename, artifact, customMetadata });
+  const saved = await artifactService.getArtifactVersion({ ...key, filename, version });
+  try {
+    await existingSession(request);
+  } catch (error) {
+    // The session was deleted meanwhile, and a new one with its id would have the artifact.
+    if (!isUserArtifact(filename)) await artifactService.deleteArtifact({ ...key, filename });
+    throw error;
+  }
+  if (!saved) throw new ArtifactNotFoundError(`artifact ${quotedName(filename)} was deleted while it was saved`);
+  return jsonResponse(saved);
 }
 
 function answerPart(request: ServerRequest, version: number | undefined): Promise<Response> {
@@ -67,6 +91,15 @@ export const artifactRoutes: readonly HttpRoute[] = [
     summary: 'The names of the artifacts that the session can load',
     answer: { schema: { type: 'array', items: { type: 'string' } } },
     handle: list,
+  },
+  {
+    method: 'post',
+    path: ARTIFACTS,
+    operationId: 'saveArtifact',
+    summary: 'Saves a part with inlineData, fileData or text as the next version of an artifact',
+    body: SAVE,
+    answer: { component: 'ArtifactVersion' },
+    handle: save,
   },
   {
     method: 'get',

@@ -137,6 +137,8 @@ async function remove(request: ServerRequest): Promise<Response> {
     const messages = await webhooks?.claimMessagesOf(request.runner(), key);
     if (artifactService) await deleteArtifacts(artifactService, key);
     await sessionService.deleteSession(key);
+    // A request may have saved one since.
+    if (artifactService) await deleteArtifacts(artifactService, key);
     if (messages) webhooks?.sendOnce(messages);
   });
   return jsonResponse(null);
