@@ -70,9 +70,10 @@ const bundles = [
   // events (0.2 kB). Followers of runs without a message, readers counted early, unfinished runs that cannot be
   // finished, and runs that end with their storage (0.5 kB). Answers without a 404 for what a page may expect to be absent, and
   // ids of copies that name their origin (0.3 kB). Logs of stopped runs that end with what is stored, failures that
-  // a rewind undid, and writers of protocols that throw: 0.5 kB. Requests that are cancelled before their storage answers: 0.1 kB. It grows with the runtime.
-  // The route that saves artifacts: 0.3 kB.
-  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 160_500 },
+  // a rewind undid, and writers of protocols that throw: 0.5 kB. Requests that are cancelled before their storage answers: 0.1 kB.
+  // The route that saves artifacts: 0.3 kB. Copies that answer the calls which a run in progress leaves by the rule of runs: 0.6 kB, most of it
+  // because the runner's modules come in another order. It grows with the runtime.
+  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 161_100 },
   // The aim is 185 kB, for the same reasons. The object's store of runs is gone.
   // The limit is 8 kB, of 1,024 bytes each.
   { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
@@ -90,7 +91,8 @@ const bundles = [
   // server names are public (0.9 kB), advice for connections that fail (0.3 kB), lost sockets (0.1 kB), bounds of progress, and the check of the marks of headers (0.8 kB).
   // Errors of models and instructions, above: 0.2 kB. Calls, above: 0.1 kB. Answers, above: 0.1 kB.
   // With jose (19.5 kB), which the client library imports when a server binds tokens to keys: a bundle of one file has it, elsewhere it is loaded then.
-  { name: 'tools of MCP servers', entry: 'packages/mcp/src/index.ts', budget: 143_900 },
+  // Ids of runs in the order of time: 0.1 kB.
+  { name: 'tools of MCP servers', entry: 'packages/mcp/src/index.ts', budget: 144_000 },
   // With the base class of agents, requests for input and the reader of event streams, for agents on other servers, and with what the server
   // shares with its protocols: errors, their statuses, and the checks of ids. Lost streams that are continued: 1.2 kB.
   // Lists of tasks: 1.3 kB. Circles of agents, secrets in headers, and artifacts that are compared once and bounded: 0.9 kB.
@@ -115,8 +117,8 @@ const bundles = [
   // Followers, unfinished runs and ends of storages, above: 0.5 kB. Schemas and nodes, above: 0.8 kB. Answers without a 404
   // and ids of copies, above: 0.3 kB. Refused requests of adk-web: 0.2 kB. Calls of agents as tools, above: 0.3 kB. Runs of sessions that are deleted: 0.1 kB.
   // Lists of runs that wait, and cancelled requests that readers see: 0.8 kB. Questions of nodes and late answers, above: 0.8 kB.
-  // Two answers to one question: 0.1 kB. The route that saves artifacts, above: 0.3 kB.
-  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 258_800 },
+  // Two answers to one question: 0.1 kB. The route that saves artifacts, above: 0.3 kB. Calls that copies answer, above: 0.5 kB.
+  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 259_300 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');

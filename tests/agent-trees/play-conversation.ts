@@ -5,9 +5,11 @@ import {
   getFunctionCalls,
   getFunctionResponses,
   type Part,
+  type SessionKey,
   ShuttingDownError,
 } from '@eventloom/core';
 import { findLooseEnds, Runner, type RunAsyncParams } from '@eventloom/runner';
+import { createServer } from '@eventloom/server';
 import { type FixedPlatform, fixedPlatform } from '@eventloom/testing';
 import { createSeededRandom, type SeededRandom } from '../nemesis/seeded-random.ts';
 import { type AgentPlan, generateAgent } from './agent-plan.ts';
@@ -15,9 +17,6 @@ import { buildAgent } from './build-agent.ts';
 import { checkHistory, type HistoryCall, readCalls } from './check-history.ts';
 import { mortalService, type MortalService } from './mortal-service.ts';
 import { World } from './world.ts';
-
-const USER = { userId: 'ann', sessionId: 'first' };
-const KEY = { appName: 'app', ...USER };
 
 /** The disturbance of a run: its process is killed, its user aborts it, its reader leaves, its server shuts down. */
 type Disturbance = 'none' | 'kill' | 'abort' | 'leave' | 'shutdown';
@@ -40,34 +39,53 @@ export interface Play {
   readonly events: readonly Event[];
 }
 
+/** The agents of a play, and where they run. */
+interface Stage {
+  readonly plan: AgentPlan;
+  readonly random: SeededRandom;
+  readonly platform: FixedPlatform;
+  readonly service: BaseSessionService;
+  readonly isResumable: boolean;
+}
+
 /**
  * Plays a conversation with the agents of a seed: messages, answers in any order, some of them twice, resumed, closed and cancelled runs, each in
- * a process of its own that may be killed at any commit. In the end nothing disturbs any more and everything is answered. After each run the
- * whole session is checked. The same seed plays the same conversation.
+ * a process of its own that may be killed at any commit. In between, the session is copied at any event, and everything that waits in the copy is
+ * answered. In the end nothing disturbs any more and everything is answered. After each run the whole session is checked. The same seed plays
+ * the same conversation.
  */
 export async function playConversation(
   seed: number,
   createService: (platform: FixedPlatform) => BaseSessionService,
 ): Promise<Play> {
-  const conversation = new Conversation(seed, createService);
+  const random = createSeededRandom(seed);
+  const plan = generateAgent(random);
+  const platform = createPlatform();
+  const stage = { plan, random, platform, service: createService(platform), isResumable: random.next() < 0.9 };
+  const conversation = new Conversation(stage, 'first');
   try {
     await conversation.play();
   } catch (error) {
     conversation.faults.push(`the play failed: ${error instanceof Error ? error.stack : String(error)}`);
   }
-  const { plan, faults, log } = conversation;
+  const { faults, log } = conversation;
   return { plan, faults, log, events: await conversation.events() };
 }
 
 class Conversation {
-  readonly plan: AgentPlan;
   readonly faults: string[] = [];
   readonly log: string[] = [];
+  readonly #stage: Stage;
+  readonly #plan: AgentPlan;
   readonly #random: SeededRandom;
-  readonly #platform = createPlatform();
-  readonly #world = new World(this.#platform);
+  readonly #platform: FixedPlatform;
+  readonly #world: World;
   readonly #service: BaseSessionService;
   readonly #isResumable: boolean;
+  readonly #user: { readonly userId: string; readonly sessionId: string };
+  readonly #key: SessionKey;
+  /** The events that were copied from another conversation. */
+  readonly #copied: readonly Event[];
   /** Runs that were cancelled, also after their end, because calls of theirs waited. */
   readonly #cancelled = new Set<string>();
   /** Runs whose reader left, which ends them. */
@@ -76,26 +94,62 @@ class Conversation {
   #unfinished = new Set<string>();
   #answers = 0;
 
-  constructor(seed: number, createService: (platform: FixedPlatform) => BaseSessionService) {
-    this.#random = createSeededRandom(seed);
-    this.plan = generateAgent(this.#random);
-    this.#isResumable = this.#random.next() < 0.9;
-    this.#service = createService(this.#platform);
+  constructor(stage: Stage, sessionId: string, copied: readonly Event[] = []) {
+    this.#stage = stage;
+    this.#plan = stage.plan;
+    this.#random = stage.random;
+    this.#platform = stage.platform;
+    this.#world = new World(stage.platform);
+    this.#service = stage.service;
+    this.#isResumable = stage.isResumable;
+    this.#user = { userId: 'ann', sessionId };
+    this.#key = { appName: 'app', ...this.#user };
+    this.#copied = copied;
   }
 
   async events(): Promise<readonly Event[]> {
-    return (await this.#service.getSession(KEY))?.events ?? [];
+    return (await this.#service.getSession(this.#key))?.events ?? [];
   }
 
   async play(): Promise<void> {
-    await this.#service.createSession(KEY);
+    await this.#service.createSession(this.#key);
     await this.#run(message('Begin'), this.#pickDisturbance());
-    for (let step = 1; step <= 6 && this.faults.length === 0; step++) await this.#step(`Message ${step}`);
+    for (let step = 1; step <= 6 && this.faults.length === 0; step++) {
+      if (this.#random.next() < 0.3) await this.#fork(`fork ${step}`);
+      await this.#step(`Message ${step}`);
+    }
+    await this.#end();
+  }
+
+  /** Answers everything, and checks what came of all answers and calls. */
+  async #end(): Promise<void> {
     await this.#finish();
     if (this.faults.length > 0) return;
     const events = await this.events();
     this.#checkEffects(events);
     this.#checkAnswers(events);
+  }
+
+  /** Copies the session at one of its events, and plays the end of the copy. */
+  async #fork(sessionId: string): Promise<void> {
+    const events = await this.events();
+    if (events.length === 0) return;
+    const count = this.#random.between(1, events.length);
+    const server = createServer({ runners: [this.#runner()], onUnfinishedRuns: 'leave', platform: this.#platform });
+    const { appName, userId } = this.#key;
+    const body = JSON.stringify({ afterEventId: events[count - 1]?.id, sessionId });
+    const url = `http://localhost/apps/${appName}/users/${userId}/sessions/${this.#key.sessionId}/fork`;
+    const answering = Promise.resolve(server.fetch(new Request(url, { method: 'POST', body })));
+    const { status } = await this.#passUntil(answering);
+    if (status !== 200) throw new TypeError(`the fork was answered with ${status}`);
+    const fork = new Conversation(this.#stage, sessionId, events.slice(0, count));
+    for (const run of this.#cancelled) fork.#cancelled.add(run);
+    await fork.#check({ disturbance: 'none', end: 'done', invocationId: undefined, events: [] });
+    await fork.#end();
+    const { faults, log } = fork;
+    this.log.push(`${sessionId} after event ${count}`, ...log.map((line) => `  ${line}`));
+    if (faults.length > 0) this.log.push(describeHistory(await fork.events()));
+    this.faults.push(...faults.map((fault) => `${sessionId} after event ${count}: ${fault}`));
   }
 
   async #step(text: string): Promise<void> {
@@ -151,14 +205,14 @@ class Conversation {
       const response = name === 'adk_request_confirmation' ? { confirmed: this.#random.next() < 0.75 } : { result };
       return { functionResponse: { id, name, response } };
     });
-    return { ...USER, newMessage: { role: 'user', parts } };
+    return { ...this.#user, newMessage: { role: 'user', parts } };
   }
 
   /** The runner of a new process. */
   #runner(process?: MortalService): Runner {
     return new Runner({
       appName: 'app',
-      agent: buildAgent(this.plan, new World(this.#platform, this.#world, process?.isDead)),
+      agent: buildAgent(this.#plan, new World(this.#platform, this.#world, process?.isDead)),
       sessionService: process?.service ?? this.#service,
       platform: this.#platform,
       resumable: this.#isResumable,
@@ -176,7 +230,7 @@ class Conversation {
     const cutAfter = disturbance === 'none' || disturbance === 'kill' ? Infinity : random.between(1, 8);
     const controller = new AbortController();
     const runner = this.#runner(process);
-    const stream = runner.runAsync({ ...USER, ...params, abortSignal: controller.signal });
+    const stream = runner.runAsync({ ...this.#user, ...params, abortSignal: controller.signal });
     const events: Event[] = [];
     const read = async (): Promise<Outcome['end']> => {
       for await (const event of stream) {
@@ -201,7 +255,7 @@ class Conversation {
 
   async #endRun(how: 'closeRun' | 'cancelRun', invocationId: string): Promise<void> {
     const runner = this.#runner();
-    const params = { ...USER, invocationId };
+    const params = { ...this.#user, invocationId };
     await this.#passUntil(
       how === 'closeRun' ? runner.closeRun({ ...params, reason: 'No longer needed.' }) : runner.cancelRun(params),
     );
@@ -225,7 +279,8 @@ class Conversation {
 
   async #openRuns(): Promise<string[]> {
     const { runs } = await this.#service.listOpenRuns({ appName: 'app' });
-    return runs.map(({ invocationId }) => invocationId);
+    const own = runs.filter(({ sessionId }) => sessionId === this.#key.sessionId);
+    return own.map(({ invocationId }) => invocationId);
   }
 
   async #waitingCalls(): Promise<HistoryCall[]> {
@@ -252,7 +307,8 @@ class Conversation {
       for (const run of open) if (!this.#unfinished.has(run)) say(`the run ${run} is open although nobody was killed`);
     this.#unfinished = new Set(open);
     if (open.length > 0) return;
-    for (const looseEnd of await findLooseEnds(this.#service, KEY)) say(`a loose end: ${JSON.stringify(looseEnd)}`);
+    for (const looseEnd of await findLooseEnds(this.#service, this.#key))
+      say(`a loose end: ${JSON.stringify(looseEnd)}`);
     for (const fault of checkHistory(stored, this.#isResumable, this.#cancelled)) say(fault);
   }
 
@@ -267,11 +323,12 @@ class Conversation {
       if (isCut || own.some(({ errorCode }) => errorCode !== undefined)) disturbed.add(run);
     }
     const { calls } = readCalls(events);
+    const copied = new Set(this.#copied.map(({ id }) => id));
     for (const call of calls) {
       const answer = call.responses.find(({ author }) => author === 'user');
       const about = calls.find(({ id, branch }) => id === call.about && branch === call.branch);
       const runs = [call, ...call.responses, ...(about?.responses ?? [])].map(({ invocationId }) => invocationId);
-      if (!answer || runs.some((run) => disturbed.has(run))) continue;
+      if (!answer || copied.has(answer.id) || runs.some((run) => disturbed.has(run))) continue;
       const response = getFunctionResponses(answer).find(({ id }) => id === call.id)?.response;
       const text = /answer-\d+/.exec(JSON.stringify(response))?.[0];
       if (text !== undefined && !this.#world.seen.has(text)) this.faults.push(`nobody has seen ${text}`);
@@ -280,18 +337,25 @@ class Conversation {
     }
   }
 
-  /** Checks that no tool had its effect more often than it was called. Idempotent tools, and those of nodes, may have it again. */
+  /**
+   * Checks that no tool had its effect more often than it was called. Idempotent tools, and those of nodes, may have it again. Calls that have
+   * their result in the copied events must not have it at all.
+   */
   #checkEffects(events: readonly Event[]): void {
+    const done = readCalls(this.#copied).calls.filter(({ id, responses }) =>
+      responses.some((response) => hasResult(response, id)),
+    );
+    const keysDone = done.map(({ name, branch, id }) => keyOf(name, branch, id));
     const { calls } = readCalls(events);
-    const keyOf = (name: string, branch: string, id: string): string => `${name} on "${branch}" with the id ${id}`;
     const called = Map.groupBy(calls, ({ name, branch, id }) => keyOf(name, branch, id));
     const acted = Map.groupBy(this.#world.effects, ({ tool, branch, callId }) => keyOf(tool, branch, callId));
     const repeatable = new Set(
-      JSON.stringify(this.plan).match(/(?<="kind":"work","name":")\w+(?=","idempotent":true)/g),
+      JSON.stringify(this.#plan).match(/(?<="kind":"work","name":")\w+(?=","idempotent":true)/g),
     );
     for (const [key, effects] of acted) {
-      const count = called.get(key)?.length ?? 0;
-      if (count > 0 && effects.length > count && !repeatable.has(effects[0]?.tool ?? ''))
+      const all = called.get(key)?.length ?? 0;
+      const count = all - keysDone.filter((each) => each === key).length;
+      if (all > 0 && effects.length > count && !repeatable.has(effects[0]?.tool ?? ''))
         this.faults.push(`a tool ran ${effects.length} times for ${count} calls: ${key}`);
     }
   }
@@ -301,6 +365,14 @@ class Conversation {
 function createPlatform(): FixedPlatform {
   const platform = fixedPlatform();
   return { ...platform, schedule: (delayMs, callback) => platform.schedule(Math.max(1, delayMs), callback) };
+}
+
+const keyOf = (name: string, branch: string, id: string): string => `${name} on "${branch}" with the id ${id}`;
+
+/** True for an event with the result of this call, as the tools of a plan return it. */
+function hasResult(event: Event, callId: string): boolean {
+  const response = getFunctionResponses(event).find(({ id }) => id === callId)?.response ?? {};
+  return ['worked', 'paid', 'confirmed', 'inputs', 'status'].some((key) => key in response);
 }
 
 const message = (text: string) => ({ newMessage: { parts: [{ text }] } });

@@ -22,7 +22,7 @@ export const pinnedKeys: PinnedKeys = {
   '@eventloom/mcp': ['.', './node'],
   '@eventloom/a2a': ['.', './internal'],
   '@eventloom/otel': ['.'],
-  '@eventloom/runner': ['.'],
+  '@eventloom/runner': ['.', './internal'],
   '@eventloom/live': ['.', './server'],
   '@eventloom/server': ['.', './node', './postgres', './jwt', './conformance', './internal'],
   '@eventloom/cloudflare': ['.'],

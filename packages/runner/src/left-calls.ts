@@ -55,7 +55,7 @@ export async function storeLeftResponses<T>(ended: Ended, store: (responses: Eve
 }
 
 /** Calls that nobody responds to any more. */
-interface LeftCalls {
+export interface LeftCalls {
   readonly all: ReadonlySet<SessionCall>;
   /** Calls that wait for a client or a person, whose answer would come too late. */
   readonly cancelled: ReadonlySet<SessionCall>;
@@ -72,8 +72,10 @@ interface LeftCalls {
  * | waits, in a graph or a workflow               |             | cancelled               | cancelled     |
  * | waits, elsewhere                              |             | a later message answers | cancelled     |
  */
-function leftCalls({ loaded, invocationId, root, branch = '', how }: Omit<Ended, 'params'>): LeftCalls {
-  const calls = Calls.of(loaded.session, loaded.derived);
+export function leftCalls(
+  calls: Calls,
+  { invocationId, root, branch = '', how }: Pick<Ended, 'invocationId' | 'root' | 'branch' | 'how'>,
+): LeftCalls {
   const isWithin = (call: SessionCall): boolean =>
     how === 'waits'
       ? isAbandoned(calls, call)
@@ -110,18 +112,37 @@ export function isAbandoned(calls: Calls, { branch, event, eventIndex }: Session
 
 /** @param refused the error with which the session refused the results of finished calls; the responses then have it instead of the results */
 async function leftResponses(ended: Ended, refused?: SizeLimitError): Promise<Event[]> {
-  const { lock, invocationId, params } = ended;
-  const { all, cancelled } = leftCalls(ended);
+  const { lock, loaded } = ended;
+  const left = leftCalls(Calls.of(loaded.session, loaded.derived), ended);
   // A call that a person was asked about is recorded in the run of the answer.
-  const answers = [...all].flatMap(openAnswers);
-  const entries = new Map<string, ToolLedgerEntry>();
-  const runs = new Set([...all, ...answers].map(({ event }) => event.invocationId));
-  for (const run of runs) for (const entry of await lock.listToolCalls(run)) entries.set(entry.callId, entry);
+  const answers = [...left.all].flatMap(openAnswers);
+  const ledger = new Map<string, ToolLedgerEntry>();
+  const runs = new Set([...left.all, ...answers].map(({ event }) => event.invocationId));
+  for (const run of runs) for (const entry of await lock.listToolCalls(run)) ledger.set(entry.callId, entry);
+  return respondTo(left, ended, { ledger, interrupted: toInterrupted, refused });
+}
+
+/** The results that left calls get. */
+interface LeftResults {
+  /** The calls that have begun, by their ids. */
+  readonly ledger: ReadonlyMap<string, ToolLedgerEntry>;
+  /** Returns the response to a call without a result. */
+  readonly interrupted: (entry: ToolLedgerEntry | undefined) => Readonly<Record<string, unknown>>;
+  /** The error with which the session refused the results of finished calls. */
+  readonly refused?: SizeLimitError | undefined;
+}
+
+/** Creates the responses to calls that are left, one event for the calls of each reply. */
+export function respondTo(
+  { all, cancelled }: LeftCalls,
+  { invocationId, how, params }: Pick<Ended, 'invocationId' | 'how' | 'params'>,
+  results: LeftResults,
+): Event[] {
   const events: Event[] = [];
   for (const [asking, made] of Map.groupBy(all, ({ event }) => event)) {
-    const parts = made.flatMap((call) => noticeOf(call, entries));
+    const parts = made.flatMap((call) => noticeOf(call, results.ledger));
     const notice = parts.length > 0 ? { content: { role: 'user', parts } } : undefined;
-    for (const fields of [notice, answerCalls(made, entries, cancelled, ended.how, refused)])
+    for (const fields of [notice, answerCalls(made, cancelled, how, results)])
       if (fields)
         events.push(createEvent({ ...params(asking.author), ...fields, ...responseParams(asking, invocationId) }));
   }
@@ -135,10 +156,9 @@ async function leftResponses(ended: Ended, refused?: SizeLimitError): Promise<Ev
  */
 function answerCalls(
   calls: readonly SessionCall[],
-  ledger: ReadonlyMap<string, ToolLedgerEntry>,
   cancelled: ReadonlySet<SessionCall>,
   how: Ended['how'],
-  refused: SizeLimitError | undefined,
+  { ledger, interrupted, refused }: LeftResults,
 ): Pick<EventParams, 'content' | 'actions' | 'tags'> | undefined {
   const parts: Part[] = [];
   const changes: Partial<EventActions>[] = [];
@@ -190,7 +210,7 @@ function entryOf(call: SessionCall, ledger: ReadonlyMap<string, ToolLedgerEntry>
   return newest;
 }
 
-function interrupted(entry: ToolLedgerEntry | undefined): Record<string, unknown> {
+function toInterrupted(entry: ToolLedgerEntry | undefined): Record<string, unknown> {
   const message = entry
     ? 'The call was interrupted when its run or its agent ended. It may or may not have had its effect.'
     : 'The run or the agent ended before the call began.';

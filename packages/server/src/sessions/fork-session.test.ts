@@ -71,7 +71,12 @@ function setUp(given: SetUp = {}) {
       return { noted: text };
     },
   });
-  const aide = new LlmAgent({ name: 'aide', description: '', model: new ScriptedModel(helper), tools: [pay, send] });
+  const aide = new LlmAgent({
+    name: 'aide',
+    description: '',
+    model: new ScriptedModel(helper),
+    tools: [pay, send, wait],
+  });
   const agent =
     root ??
     new LlmAgent({
@@ -297,6 +302,41 @@ test.each([true, false])(
       const state = { state: 'interrupted', code: 'RUN_ABORTED', error: 'the run was cancelled' };
       expect(await readRunState(sessionService, systemPlatform, key, run)).toMatchObject(state);
       expect(await findLooseEnds(sessionService, key)).toEqual([]);
+    }
+  },
+);
+
+test.each([true, false])(
+  'a fork after any event of a run leaves no call of a called agent that waits for nobody (resumable: %s)',
+  async (resumable) => {
+    const calls = [
+      { id: 'w', name: 'wait' },
+      { id: 's', name: 'send' },
+    ];
+    const { say, ask, events, fork, sessionService, run } = setUp({
+      steps: [
+        { calls: [{ id: 'a', name: 'aide', args: { request: 'go' } }] },
+        ...Array.from({ length: 9 }, () => 'Done.'),
+      ],
+      helper: [{ calls }, ...Array.from({ length: 9 }, () => 'Helped.')],
+      resumable,
+    });
+    await say('go');
+    const [{ invocationId } = expect.unreachable()] = await events();
+    // A run that waits ends by its cancellation, whose first event is the response to the call of the agent.
+    await ask('DELETE', `${SESSIONS}/s/runs/${invocationId}`);
+    const all = await events();
+    for (const [index, { id }] of all.entries()) {
+      const sessionId = `fork-${index}`;
+      await fork(id, sessionId);
+      const key = { ...KEY, sessionId };
+      expect(await findLooseEnds(sessionService, key), `after ${index}`).toEqual([]);
+      const copied = await events(sessionId);
+      const isWaiting = copied.some(asks('wait')) && !responses(copied).some((response) => response.id === 'w');
+      if (!isWaiting) continue;
+      const answered = await run({ functionResponse: { id: 'w', name: 'wait', response: { ready: true } } }, sessionId);
+      expect(answered.status, `after ${index}`).toBe(200);
+      expect(await findLooseEnds(sessionService, key), `after ${index}`).toEqual([]);
     }
   },
 );

@@ -27,14 +27,13 @@ import {
   isUserArtifact,
   ledgerCallId,
   openAnswers,
-  type SessionCall,
-  responseParams,
   setOwn,
   stateScopeOf,
   unansweredCalls,
   weigh,
 } from '@eventloom/core/internal';
 import type { Runner } from '@eventloom/runner';
+import { leftCalls, type LeftCalls, respondTo } from '@eventloom/runner/internal';
 import { CHARS_PER_TURN, type WorkQueue } from '../http/in-turns.ts';
 import { quotedName } from '../http/request-body.ts';
 import { existsError } from './create-session.ts';
@@ -235,13 +234,13 @@ function createToolCallFilter({ events, laterRuns }: Past, calls: Calls): (entry
 }
 
 /**
- * Returns the events that end calls and runs in progress: responses to calls without one, and the ends of resumable runs that do not wait
- * for an answer.
+ * Returns the events that end calls and runs in progress: responses to calls that nobody answers any more, and the ends of resumable runs that
+ * do not wait for an answer.
  */
 function closingEvents(
   { events, laterRuns, finishedRuns }: Past,
   calls: Calls,
-  { appName, platform }: Runner,
+  { agent: root, appName, platform }: Runner,
 ): Event[] {
   const last = events.at(-1);
   let covered = -Infinity;
@@ -251,33 +250,44 @@ function closingEvents(
     if (!firstOf.has(event.invocationId)) firstOf.set(event.invocationId, event);
   }
   const closing: Event[] = [];
-  const answered = new Set<SessionCall>();
   const ended: Event[] = [];
-  for (const [run, first] of firstOf) {
-    if (run !== last?.invocationId && !laterRuns.has(run)) continue;
+  for (const [invocationId, first] of firstOf) {
+    if (invocationId !== last?.invocationId && !laterRuns.has(invocationId)) continue;
     const params = (author: string): EventParams => ({
       ...closingParams(first, author, platform, covered),
       // The copy shows the session as it was at this time: later times would be durations of its calls and runs.
       timestamp: afterCovered(last?.timestamp ?? 0, covered),
     });
-    const open = unansweredCalls(calls, run).filter((call) => !answered.has(call));
-    for (const [asking, made] of Map.groupBy(open, ({ event }) => event)) {
-      const parts = made.map(({ id, call: { name = '' } }) => ({
-        functionResponse: { id, name, response: { ...INTERRUPTED } },
-      }));
-      for (const call of made) answered.add(call);
-      const content = { role: 'user', parts };
-      closing.push(createEvent({ ...params(asking.author), content, ...responseParams(asking, run) }));
+    const respond = (
+      how: 'waits' | 'completed',
+      left: LeftCalls = leftCalls(calls, { invocationId, root, how }),
+    ): void => {
+      for (const response of respondTo(left, { invocationId, how, params }, IN_PROGRESS)) {
+        closing.push(response);
+        calls.add(response);
+      }
+    };
+    const canContinue = calls.canContinue(invocationId);
+    if (canContinue) respond('waits');
+    if (isRunWaiting(calls, invocationId)) {
+      respond('waits', { all: new Set(unansweredCalls(calls, invocationId)), cancelled: new Set() });
+      continue;
     }
-    if (!calls.canContinue(run) || isRunWaiting(calls, run)) continue;
-    if (!finishedRuns.has(run))
+    respond('completed');
+    if (!canContinue) continue;
+    if (!finishedRuns.has(invocationId))
       ended.push(createErrorEvent(params(appName), RUN_ABANDONED, 'the session was copied before the run ended'));
     ended.push(createEvent({ ...params(appName), object: ObjectType.runnerEnd, actions: { endOfAgent: true } }));
   }
   return [...closing, ...ended];
 }
 
-/** The response to a call that was in progress at the last event of a copy. */
+/** The responses to calls that were in progress at the last event of a copy. The ledger does not record which calls had begun then. */
+const IN_PROGRESS = {
+  ledger: new Map<string, ToolLedgerEntry>(),
+  interrupted: () => INTERRUPTED,
+};
+
 const INTERRUPTED = {
   error: 'interrupted',
   message: 'The session was copied while the call was in progress. It may or may not have had its effect.',
