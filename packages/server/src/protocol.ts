@@ -63,7 +63,7 @@ export interface ProtocolRoute extends ProtocolRouteSpec {
 
 /** A route that does not act for a user. */
 export interface CommonRoute extends ProtocolRouteSpec {
-  /** True for a route without authentication. Default false. */
+  /** True for a route without authentication. If its path has no parameters, it is answered under every host name. Default false. */
   readonly isPublic?: boolean | undefined;
   handle(request: CommonRequest): Response | Promise<Response>;
 }

@@ -126,7 +126,10 @@ function addPath<Server extends FrontContext>(
       if (req.method === 'HEAD') await response.body?.cancel();
       return response;
     } finally {
-      void request.quota.release();
+      const { quota } = request;
+      // A run that nobody reads yet needs no connection.
+      quota.count('reservedReaders', -quota.used.reservedReaders);
+      quota.release();
     }
   });
 }

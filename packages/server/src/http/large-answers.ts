@@ -154,7 +154,7 @@ export class LargeAnswers {
       stopTimer?.();
       if (!isOpen) return;
       isOpen = false;
-      void quota.release();
+      quota.release();
       this.#free();
     };
     const cut = (controller: ReadableStreamDefaultController<Uint8Array>, error: Error): void => {

@@ -4,13 +4,14 @@ import { causesOfCuts, cutError } from '../runs/run-reader.ts';
 import { within } from '../runs/within.ts';
 import type { FrontContext } from '../server-context.ts';
 import { isRunStream } from './hosted-run.ts';
+import type { ServerRequest } from './server-request.ts';
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
 /**
  * Checks the answer of a protocol's route. A route in JavaScript may return any value, and the router and the HTTP server would convert a
  * value that is not a response to text. The class of a response is not compared, because that server replaces the global class.
- * @returns the response. If its body fails, it reports the failure and ends with a neutral error, because the HTTP server of Node prints a
+ * @returns the response. The amounts that its request counts are kept until its body has ended. If the body fails, it reports the failure and ends with a neutral error, because the HTTP server of Node prints a
  * stream's error with its stack and writes the message to the client
  * @throws ConfigurationError for another value, for `Response.error()`, for a body that was read, and for a body of another length than the
  * response announces, because a client waits for missing bytes and reads excess bytes as the next response
@@ -20,9 +21,9 @@ type Bytes = Uint8Array<ArrayBuffer>;
 export async function checkProtocolResponse(
   path: string,
   answer: Response,
-  method: string,
-  { platform, limits, report }: Pick<FrontContext, 'platform' | 'limits' | 'report'>,
+  { raw: { method }, server, quota }: Pick<ServerRequest<FrontContext>, 'raw' | 'server' | 'quota'>,
 ): Promise<Response> {
+  const { platform, limits, report } = server;
   const { status, headers } = Object(answer) as Partial<Response>;
   if (typeof status !== 'number' || status === 0 || !isRecord(headers))
     throw new ConfigurationError(
@@ -69,6 +70,12 @@ export async function checkProtocolResponse(
   const beginning = isRun ? begun.catch((cut: Error) => Promise.reject(toError(causesOfCuts.get(cut) ?? cut))) : begun;
   await within(platform, beginning, isRun ? 0 : limits.answerAfterMs);
   let hasLeft = false;
+  let isSent = false;
+  const sent = (): void => {
+    if (!isSent) quota.release();
+    isSent = true;
+  };
+  quota.holds++;
   const body = new ReadableStream<Bytes>(
     {
       async pull(controller) {
@@ -76,15 +83,18 @@ export async function checkProtocolResponse(
           await begun;
           const { done, value } = ahead.shift() ?? (await read());
           if (hasLeft) return;
-          if (done) controller.close();
-          else controller.enqueue(value);
+          if (!done) return controller.enqueue(value);
+          sent();
+          controller.close();
         } catch (thrown) {
+          sent();
           if (!isRun) report(toError(thrown));
           controller.error(isRun ? thrown : cutError('the server failed to answer; its log says why'));
         }
       },
       cancel(reason) {
         hasLeft = true;
+        sent();
         return reader.cancel(reason);
       },
     },

@@ -2,6 +2,7 @@ import {
   type BaseAgent,
   type BaseArtifactService,
   type BaseSessionService,
+  ConfigurationError,
   InvalidRequestError,
   type SessionKey,
   StreamingMode,
@@ -20,7 +21,7 @@ import { checkCounts, checkId, parseEventsJson, parseJson, quotedName, readBytes
 import { requireSameUser } from './request-guard.ts';
 import { checkInvocationId, type FollowRunRequest, HostedRun } from './hosted-run.ts';
 import type { BodySpec } from './route.ts';
-import { checkAppName, readRequestedRun, parseRunBody, runnerOf, startRun } from './start-run.ts';
+import { checkAppName, parseRunBody, readRequestedRun, type RequestedRun, runnerOf, startRun } from './start-run.ts';
 import { RequestQuota } from './user-quotas.ts';
 
 type RoutedRequest = Pick<AppRequest, 'raw' | 'param' | 'queries'>;
@@ -74,6 +75,8 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
   /** Returns the body, unchanged. @throws BodyTooLargeError @throws InvalidRequestError @throws UserLimitError @throws ServerBusyError */
   bytes(): Promise<Uint8Array<ArrayBuffer>> {
     const { quotas, platform } = this.server;
+    if (!this.#bytes && this.quota.holds === 0)
+      throw new ConfigurationError('bytes: the request was answered; read its body before the answer ends');
     return (this.#bytes ??= readBytes(this.raw, quotas.maxBodyBytes, this.quota, platform));
   }
 
@@ -149,10 +152,16 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
     const body = parseRunBody(this, request);
     const { readers } = this.server.runs;
     readers.checkUser(body.userId);
-    this.quota.count('reservedReaders', 1);
-    const requested = await startRun(this, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE);
+    this.quota.holds++;
+    let requested: RequestedRun;
+    try {
+      this.quota.count('reservedReaders', 1);
+      requested = await startRun(this, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE);
+      await this.server.runs.untilReadable(requested.log);
+    } finally {
+      this.quota.release();
+    }
     const { log, known } = requested;
-    await this.server.runs.untilReadable(log);
     if (log.failure && !known && !log.hasEvents) throw log.failure;
     return new HostedRun((known ?? log).invocationId, (frames) => {
       // The first reader takes the reserved connection, unless the request has been answered without one.

@@ -115,18 +115,18 @@ export class UserQuotas {
   }
 }
 
-const KINDS = ['runs', 'queued', 'bodyBytes', 'answerChars'] as const;
+const KINDS = ['runs', 'queued', 'bodyBytes', 'answerChars', 'reservedReaders'] as const;
 
 /**
- * Counts the body, the waits for a session and the runs of one request for its user. All counts are released when the request is answered and
- * its runs have ended, because a run keeps the message in memory.
+ * Counts the body, the waits for a session and the runs of one request for its user. A run is counted until it has ended; everything else until the
+ * request is answered and its runs have ended, because a run keeps the message in memory.
  */
 export class RequestQuota {
   readonly #quotas: UserQuotas;
   #userId: string | undefined;
   readonly used: Usage = { ...NOTHING };
-  /** Resolve when the runs that the request started have ended. Never reject. */
-  readonly runs: Promise<void>[] = [];
+  /** Number of calls of `release` to come: for the request, for each of its runs, and for an answer that is sent. Amounts are released at the last one. */
+  holds = 1;
 
   /** @param userId undefined for an anonymous request, until `chargeTo` */
   constructor(quotas: UserQuotas, userId: string | undefined) {
@@ -182,10 +182,10 @@ export class RequestQuota {
     this.count('bodyBytes', bodyBytes);
   }
 
-  /** Releases the amounts of an answered request once all of its runs have ended; its reserved connections at once. */
-  async release(): Promise<void> {
-    this.count('reservedReaders', -this.used.reservedReaders);
-    await Promise.all(this.runs);
+  /** Releases the amounts, if nothing else holds them. */
+  release(): void {
+    this.holds--;
+    if (this.holds > 0) return;
     for (const kind of KINDS) this.count(kind, -this.used[kind]);
   }
 }

@@ -438,6 +438,53 @@ describe('a custom protocol', () => {
     expect((await sessionService.getSession({ appName: 'app', userId: 'ann', sessionId: 's' }))?.events).toEqual([]);
   });
 
+  test('that starts its run after its first bytes counts the run for the user until the run and the answer have ended', async () => {
+    let refused: unknown;
+    let { promise: answered, resolve } = Promise.withResolvers<void>();
+    const streamed = (work: (request: ProtocolRequest) => Promise<unknown>) => (request: ProtocolRequest) =>
+      new Response(
+        new ReadableStream({
+          async start(controller) {
+            controller.enqueue(new TextEncoder().encode(':'));
+            await answered;
+            await work(request).catch((error: unknown) => (refused = error));
+            controller.close();
+          },
+        }),
+      );
+    const [route] = testProtocol().routes;
+    if (!route) throw new Error('the protocol has no route');
+    const begin = (request: ProtocolRequest, sessionId: string) =>
+      request.startRun({ appName: 'app', userId: 'ann', sessionId, newMessage: { parts: [{ text: 'hi' }] } });
+    const protocol: Protocol = {
+      name: 'late',
+      routes: [
+        { ...route, path: `${OWNER}/run`, operationId: 'lateRun', handle: streamed((request) => begin(request, 's')) },
+        { ...route, path: `${OWNER}/failed`, operationId: 'failed', handle: streamed((request) => begin(request, '')) },
+        { ...route, path: `${OWNER}/body`, operationId: 'lateBody', handle: streamed((request) => request.json()) },
+      ],
+    };
+    const limits = { maxRunsPerUser: 1, maxBodyBytesInFlightPerUser: 100, answerAfterMs: 0 };
+    const steps = Array.from({ length: 3 }, () => 'done');
+    const { server } = await setUp(steps, { protocols: [protocol, testProtocol()], limits });
+    const ask = async (path: string, body: unknown) => {
+      ({ promise: answered, resolve } = Promise.withResolvers<void>());
+      const init = { method: 'POST', body: JSON.stringify(body) };
+      const response = await server.fetch(new Request(`http://localhost/p/app/ann/${path}`, init));
+      resolve();
+      await response.text();
+    };
+    for (let count = 0; count < 3; count++) {
+      refused = undefined;
+      await ask('run', say);
+      await ask('body', { text: 'x'.repeat(60) });
+      expect(refused).toBeUndefined();
+      await ask('failed', say);
+      expect(refused).toMatchObject({ code: 'INVALID_REQUEST' });
+      await expect.poll(() => server.runsInFlight).toBe(0);
+    }
+  });
+
   test('refuses invalid requests like the ADK routes, and changes nothing', async () => {
     const { ask, sessionService } = await setUp([]);
     expect((await ask('POST', '/p/none/ann', say)).status).toBe(404);

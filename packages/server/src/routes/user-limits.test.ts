@@ -181,9 +181,12 @@ describe('runs in flight', () => {
   });
 });
 
-test('runs that one request of a protocol starts count until the last of them has ended', async () => {
+test('each run that one request of a protocol starts counts until it has ended', async () => {
   const gate = new Gate();
-  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([{ gate, text: 'late' }, 'short', 'next']) });
+  const agent = new LlmAgent({
+    name: 'agent',
+    model: new ScriptedModel([{ gate, text: 'late' }, 'short', { gate, text: 'next' }, 'last']),
+  });
   const sessionService = new InMemorySessionService();
   const runner = new Runner({ appName: 'app', agent, sessionService, autoCreateSession: true });
   const route = {
@@ -206,10 +209,13 @@ test('runs that one request of a protocol starts count until the last of them ha
     );
   expect((await send('/pairs/app/ann')).status).toBe(200);
   await expect.poll(() => server.runsInFlight).toBe(1);
-  expect((await send('/run', bodyOf('ann', 'u'))).status).toBe(429);
+  const next = send('/run', bodyOf('ann', 'u'));
+  await expect.poll(() => server.runsInFlight).toBe(2);
+  expect((await send('/run', bodyOf('ann', 'v'))).status).toBe(429);
   gate.open();
+  expect((await next).status).toBe(200);
   await server.whenIdle();
-  await expect.poll(async () => (await send('/run', bodyOf('ann', 'u'))).status).toBe(200);
+  expect((await send('/run', bodyOf('ann', 'v'))).status).toBe(200);
 });
 
 test('each run of a protocol has one connection, which is counted before the run starts', async () => {

@@ -47,7 +47,7 @@ export function commonRoutes(protocols: readonly Protocol[] = []): HttpRoute<Fro
       ...specOf(route, route.isPublic),
       async handle(request) {
         const response = await route.handle(toCommonRequest(route.path, request));
-        return checkProtocolResponse(route.path, response, request.raw.method, request.server);
+        return checkProtocolResponse(route.path, response, request);
       },
     })),
   );
@@ -61,7 +61,7 @@ function toRoute(route: ProtocolRoute): HttpRoute {
   };
   const handle = async (request: ServerRequest): Promise<Response> => {
     await requireOwner(spec, request);
-    return checkProtocolResponse(route.path, await route.handle(request), request.raw.method, request.server);
+    return checkProtocolResponse(route.path, await route.handle(request), request);
   };
   return { ...spec, handle };
 }

@@ -39,6 +39,6 @@ export class LargeText {
 
   /** Counts the text no more. */
   drop(): void {
-    void this.#held.release();
+    this.#held.release();
   }
 }

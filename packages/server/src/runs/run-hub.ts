@@ -35,7 +35,7 @@ export interface StartOptions {
   /** True fails the run if its session has another unfinished run. Default false: that run is finished first. */
   readonly failsOnOpenRun?: boolean | undefined;
   /** Counts the run for its user. */
-  readonly quota?: Pick<RequestQuota, 'count' | 'runs'> | undefined;
+  readonly quota?: Pick<RequestQuota, 'count' | 'holds' | 'release'> | undefined;
 }
 
 /** Options of a `RunHub`. */
@@ -158,7 +158,7 @@ export class RunHub {
       log.waitingId = this.platform.newUuid();
       log.publication = this.#relay?.publish(waitingRequest(log, log.waitingId));
     }
-    quota?.runs.push(log.ended);
+    if (quota) quota.holds++;
     void this.#listOnceBegun(log, stream, quota);
     // Asks the stream for its first event, which starts the run, before it returns.
     void this.#record(log, stream, runner, { finishesOpenRun: finishesOpenRun && !failsOnOpenRun, quota });
@@ -209,6 +209,9 @@ export class RunHub {
       await stream.return().catch(() => undefined);
       if (!log.isEnded) await recordFailure(this, log, stream, stream.failure ?? thrown, runner.sessionService);
     }
+    if (!log.hasBegun) quota?.count('queued', -1);
+    quota?.count('runs', -1);
+    quota?.release();
     // The server shut down before the run ended.
     if (log.isEnded) return;
     const isCancelledRequest = !log.hasBegun && log.isCancelledRequest;
@@ -216,7 +219,6 @@ export class RunHub {
     if (log.waitingId !== undefined && isCancelledRequest) log.invocationId = log.waitingId;
     const wasFound = this.#active.get(log.name) === log && this.#active.delete(log.name) && !log.waitsToContinue;
     log.end();
-    if (!log.hasBegun) quota?.count('queued', -1);
     // If a run failed before its first event, its error is the response to its request, and the log is not kept.
     if (wasFound && !isCancelledRequest && !log.earlyEnd && !log.isDeleted && (log.hasEvents || log.wasRead)) {
       this.#memory.keep(log.name, log);
