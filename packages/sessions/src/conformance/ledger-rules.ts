@@ -10,6 +10,10 @@ const FINISHED: ToolLedgerEntry = {
 };
 const CALLS = { ...KEY, invocationId: 'e-1' };
 
+function byCallId(one: ToolLedgerEntry, other: ToolLedgerEntry): number {
+  return one.callId < other.callId ? -1 : 1;
+}
+
 /** Rules about the ledger of tool calls. */
 export const ledgerRules: readonly SessionRule[] = [
   {
@@ -121,6 +125,27 @@ export const ledgerRules: readonly SessionRule[] = [
         calls.map(({ status }) => status),
         ['finished', 'started', 'started', 'finished'],
       );
+    },
+  },
+  {
+    id: 'ledger.at-once',
+    title: 'Calls that are recorded at the same time are all stored; of two entries of one call, the finished one.',
+    async check({ service, expect }) {
+      for (const key of [KEY, OTHER_KEY]) await service.createSession(key);
+      const leases = [await service.acquireLease(KEY), await service.acquireLease(OTHER_KEY)];
+      const ids = ['a', 'b', 'c', 'd'];
+      const recordAll = (entries: readonly ToolLedgerEntry[]) =>
+        Promise.all(leases.flatMap((lease) => entries.map((entry) => service.recordToolCall(lease, entry))));
+      await recordAll(ids.map((callId) => ({ ...STARTED, callId })));
+      const ends = ids.flatMap((callId) => [FINISHED, STARTED].map((entry) => ({ ...entry, callId })));
+      await recordAll([...ends, { ...STARTED, invocationId: 'e-2', callId: 'a' }]);
+      for (const key of [KEY, OTHER_KEY]) {
+        const calls = await service.listToolCalls({ ...key, invocationId: 'e-1' });
+        const finished = ids.map((callId) => ({ ...FINISHED, callId }));
+        expect.same('the calls', calls.toSorted(byCallId), finished);
+        const others = await service.listToolCalls({ ...key, invocationId: 'e-2' });
+        expect.same('the call of the other run', others, [{ ...STARTED, invocationId: 'e-2', callId: 'a' }]);
+      }
     },
   },
   {

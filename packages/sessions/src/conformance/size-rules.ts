@@ -190,6 +190,25 @@ export const sizeRules: readonly SessionRule[] = [
     },
   },
   {
+    id: 'size.calls-apart',
+    title: 'A tool response that is too large does not affect a call that is recorded at the same time.',
+    async check({ service, maxBytes, expect }) {
+      if (maxBytes === undefined) return;
+      await service.createSession(KEY);
+      const lease = await service.acquireLease(KEY);
+      const large = { ...callWith('large', ''), response: fill(maxBytes + 1, 'x', (text) => ({ text })) };
+      const small = callWith('small', 'x');
+      const records = [large, small].map((entry) => service.recordToolCall(lease, entry));
+      const settled = await Promise.allSettled(records);
+      expect.same(
+        'the outcomes',
+        settled.map(({ status }) => status),
+        ['rejected', 'fulfilled'],
+      );
+      expect.same('the calls', await service.listToolCalls({ ...KEY, invocationId: 'e-1' }), [small]);
+    },
+  },
+  {
     id: 'size.limit-passed',
     title: 'A value that is larger than the back end’s maximum is SizeLimitError, and nothing is changed.',
     async check(subject) {

@@ -123,20 +123,29 @@ export function leaseStatements(tables: Tables) {
       WHERE app_name = $1 AND open_run IS NOT NULL AND (user_id, session_id) > ($2::text, $3::text)
       ORDER BY user_id, session_id LIMIT $4::bigint`),
 
-    /**
-     * Records a tool call. $5 invocation, $6 call, $7 name, $8 status, $9 response, $10 actions. The lock keeps the
-     * lease until the call is written.
-     */
-    recordToolCall: toStatement(`
+    /** Records a tool call. $5 invocation, $6 call, $7 name, $8 status, $9 response, $10 actions. */
+    recordToolCall: recordStatement('SELECT pk, $5, $6, $7, $8, $9, $10 FROM held'),
+    /** Records different tool calls: the parameters of `recordToolCall` are lists. */
+    recordToolCalls: recordStatement(
+      `SELECT pk, call.invocation_id, call.call_id, call.name, call.status, call.response, call.actions
+        FROM held, unnest($5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[])
+          WITH ORDINALITY AS call (invocation_id, call_id, name, status, response, actions, place)
+        ORDER BY call.place`,
+    ),
+  } satisfies Readonly<Record<string, Statement>>;
+
+  /** Records the rows of `source` as tool calls. The lock keeps the lease until they are written. */
+  function recordStatement(source: string): Statement {
+    return toStatement(`
       WITH held AS (SELECT pk FROM ${sessions} WHERE ${UNDER_LEASE} AND ${current} FOR NO KEY UPDATE), recorded AS (
         INSERT INTO ${toolCalls} AS earlier (session, invocation_id, call_id, name, status, response, actions)
-        SELECT pk, $5, $6, $7, $8, $9, $10 FROM held
+        ${source}
         ON CONFLICT (session, invocation_id, call_id) DO UPDATE
           SET name = excluded.name, status = excluded.status, response = excluded.response, actions = excluded.actions
           WHERE earlier.status <> 'finished'
       )
-      SELECT 1 FROM held`),
-  } satisfies Readonly<Record<string, Statement>>;
+      SELECT 1 FROM held`);
+  }
 
   /**
    * Claims a lease. $4 now, $5 duration, $6 true to take it from an owner, $7 to $9 a ticket: id, time and expiry, or null. For a run: $10

@@ -102,11 +102,20 @@ export class PostgresLeases {
     }));
   }
 
-  async recordToolCall(lease: SessionLease, entry: ToolLedgerEntry): Promise<boolean> {
-    const { invocationId, callId, name, status } = entry;
-    const call = [invocationId, callId, name, status, responseJson(entry), actionsJson(entry)];
-    const values = [...keyOf(lease), lease.epoch, ...call];
-    const rows = await this.#run(this.#statements.recordToolCall, values);
+  /** Records different tool calls, all or none. Returns false if the lease is not live. @throws SizeLimitError */
+  async recordToolCalls(lease: SessionLease, entries: readonly ToolLedgerEntry[]): Promise<boolean> {
+    const calls = entries.map(
+      (entry) =>
+        [entry.invocationId, entry.callId, entry.name, entry.status, responseJson(entry), actionsJson(entry)] as const,
+    );
+    const [one, ...others] = calls;
+    if (!one) return true;
+    const { recordToolCall, recordToolCalls } = this.#statements;
+    const owner = [...keyOf(lease), lease.epoch];
+    // The statement for one call takes less time.
+    const rows = await (others.length === 0
+      ? this.#run(recordToolCall, [...owner, ...one])
+      : this.#run(recordToolCalls, [...owner, ...one.map((_, column) => calls.map((call) => call[column]))]));
     if (rows.length === 0) await this.#database.checkVersion();
     return rows.length > 0;
   }

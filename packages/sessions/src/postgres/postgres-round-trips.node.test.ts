@@ -130,6 +130,20 @@ describe('round trips', () => {
     await service.releaseLease(begun.lease);
   });
 
+  test('tool calls that start or end together are one statement', async () => {
+    const lease = await service.acquireLease(KEY);
+    const calls = ['c', 'a', 'b'].map((callId) => ({ invocationId: 'e-1', callId, name: 'tool' }));
+    for (const status of ['started', 'finished'] as const) {
+      pool.sent = [];
+      await Promise.all(calls.map(async (call) => service.recordToolCall(lease, { ...call, status })));
+      expect(pool.sent.length).toBe(1);
+      expect(await service.listToolCalls({ ...KEY, invocationId: 'e-1' })).toEqual(
+        calls.map((call) => ({ ...call, status })),
+      );
+    }
+    await service.releaseLease(lease);
+  });
+
   test('every call of a turn is one statement', async () => {
     const lease = await service.acquireLease(KEY);
     await service.renewLease(lease);

@@ -32,6 +32,7 @@ import type {
   ListedSession,
   StoredSession,
 } from '../session-driver.ts';
+import { ToolCallBatches } from '../tool-call-batches.ts';
 import { EventAppender } from './event-appender.ts';
 import { codeOf, type PostgresDatabase } from './postgres-database.ts';
 import { PostgresLeases } from './postgres-leases.ts';
@@ -51,7 +52,7 @@ const CONFIGURATION_LIMIT_EXCEEDED = '53400';
 
 /**
  * Sessions in PostgreSQL. Every method is one statement, except those that delete and import, an append that has to wait, and a run that
- * begins without a message, with a webhook, or has to wait.
+ * begins without a message, with a webhook, or has to wait. Tool calls of the same moment share a statement.
  */
 export class PostgresSessionDriver implements SessionDriver {
   readonly shared = true;
@@ -64,6 +65,7 @@ export class PostgresSessionDriver implements SessionDriver {
   readonly #leases: PostgresLeases;
   readonly #starts: PostgresRunStarts;
   readonly #webhooks: PostgresRunWebhooks;
+  readonly #toolCalls = new ToolCallBatches((lease, entries) => this.#leases.recordToolCalls(lease, entries));
 
   constructor(database: PostgresDatabase) {
     this.#database = database;
@@ -185,7 +187,7 @@ export class PostgresSessionDriver implements SessionDriver {
   }
 
   recordToolCall(lease: SessionLease, entry: ToolLedgerEntry): Promise<boolean> {
-    return this.#leases.recordToolCall(lease, entry);
+    return this.#toolCalls.add(lease, entry);
   }
 
   listToolCalls(key: SessionKey, invocationId: string): Promise<ToolLedgerEntry[]> {

@@ -31,6 +31,7 @@ import {
   type StoredEventWindow,
   type StoredSession,
 } from '../session-driver.ts';
+import { ToolCallBatches } from '../tool-call-batches.ts';
 import { checkVersion, findSession } from './find-session.ts';
 import { migrateSessions } from './schema.ts';
 import { SqlAppends } from './sql-appends.ts';
@@ -44,8 +45,8 @@ import { SqlToolCalls } from './sql-tool-calls.ts';
 import { prepareStatements, type SessionRow, type SqlStatements } from './statements.ts';
 
 /**
- * Sessions in a database in the dialect of SQLite. Every method is one statement or one transaction, and throws a ConfigurationError
- * if a newer program migrated the tables.
+ * Sessions in a database in the dialect of SQLite. Every method is one statement or one transaction, which tool calls of the same moment
+ * share, and throws a ConfigurationError if a newer program migrated the tables.
  */
 export class SqlSessionDriver implements SessionDriver {
   readonly shared: boolean;
@@ -58,6 +59,7 @@ export class SqlSessionDriver implements SessionDriver {
   readonly #leases: SqlLeases;
   readonly #appends: SqlAppends;
   readonly #toolCalls: SqlToolCalls;
+  readonly #batches: ToolCallBatches;
   readonly #webhooks: SqlRunWebhooks;
 
   /**
@@ -70,7 +72,14 @@ export class SqlSessionDriver implements SessionDriver {
     migrateSessions(connection);
     this.shared = connection.shared;
     this.#connection = connection;
-    this.#work = work;
+    this.#work = {
+      read: (reads) => work.read(reads),
+      write: (writes) => {
+        this.#batches.write();
+        return work.write(writes);
+      },
+    };
+    this.#batches = new ToolCallBatches((lease, entries) => work.write(() => this.#recordToolCalls(lease, entries)));
     this.#sql = prepareStatements(connection);
     this.#state = new SqlState(this.#sql, connection);
     this.#listing = new SqlListing(this.#sql);
@@ -246,11 +255,8 @@ export class SqlSessionDriver implements SessionDriver {
     return this.#work.write(() => this.#webhooks.change(webhook, change));
   }
 
-  recordToolCall(lease: SessionLease, entry: ToolLedgerEntry): MaybePromise<boolean> {
-    return this.#work.write(() => {
-      const outcome = this.#toolCalls.toTexts(entry);
-      return this.#connection.write(() => this.#toolCalls.record(lease, entry, outcome));
-    });
+  recordToolCall(lease: SessionLease, entry: ToolLedgerEntry): Promise<boolean> {
+    return this.#batches.add(lease, entry);
   }
 
   listToolCalls(key: SessionKey, invocationId: string): MaybePromise<ToolLedgerEntry[]> {
@@ -263,6 +269,11 @@ export class SqlSessionDriver implements SessionDriver {
       this.#connection.write(() => this.#toolCalls.writeProbe());
       this.#connection.write(() => this.#toolCalls.removeProbe());
     });
+  }
+
+  #recordToolCalls(lease: SessionLease, entries: readonly ToolLedgerEntry[]): boolean {
+    const rows = entries.map((entry) => ({ entry, outcome: this.#toolCalls.toTexts(entry) }));
+    return this.#connection.write(() => rows.every((row) => this.#toolCalls.record(lease, row.entry, row.outcome)));
   }
 
   #beginRun(claim: RunClaim): BeginOutcome {

@@ -50,6 +50,29 @@ test('a text turn is three write transactions: its start, the append of the answ
   database.close();
 });
 
+test('calls that start or end together are one transaction, which a later write does not overtake', async () => {
+  const database = new WatchedDatabase(':memory:');
+  const service = new SqliteSessionService({ database });
+  const { lease } = await service.beginRun({ ...RUN, create: true });
+  const call = (id: number) => ({ invocationId: 'e-1', callId: `call ${id}`, name: 'tool' });
+  const ids = Array.from({ length: 8 }, (_, id) => id);
+  const recordAll = (status: 'started' | 'finished') =>
+    ids.map(async (id) => service.recordToolCall(lease, { ...call(id), status }));
+  for (const status of ['started', 'finished'] as const) {
+    database.ran.length = 0;
+    await Promise.all(recordAll(status));
+    expect(database.ran.filter((name) => name.startsWith('BEGIN')).length).toBe(1);
+    const calls = await service.listToolCalls({ ...RUN });
+    expect(calls).toEqual(ids.map((id) => ({ ...call(id), status })));
+  }
+  const last = { ...call(8), status: 'started' } as const;
+  const recorded = service.recordToolCall(lease, last);
+  await service.releaseLease(lease);
+  await recorded;
+  expect((await service.listToolCalls(RUN)).at(-1)).toEqual(last);
+  database.close();
+});
+
 test('a text turn writes at most 12 kB to the log of the file', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'eventloom-'));
   const path = join(folder, 'sessions.db');

@@ -49,6 +49,30 @@ export const ledgerMutants: readonly Mutant[] = [
     listToolCalls: (key, invocationId) =>
       driver.listToolCalls(key, invocationId).toSorted((one, other) => (one.status < other.status ? -1 : 1)),
   })),
+  brokenDriver('ledger.at-once', 'drops calls that are recorded while another is', (driver) => {
+    let isRecording = false;
+    return {
+      async recordToolCall(lease, entry) {
+        if (isRecording) return true;
+        isRecording = true;
+        await Promise.resolve();
+        isRecording = false;
+        return driver.recordToolCall(lease, entry);
+      },
+    };
+  }),
+  brokenDriver('ledger.at-once', 'stores only the last entry of each moment', (driver) => {
+    let last: (() => boolean) | undefined;
+    return {
+      async recordToolCall(lease, entry) {
+        last = () => driver.recordToolCall(lease, entry);
+        await Promise.resolve();
+        const isLive = last?.() ?? true;
+        last = undefined;
+        return isLive;
+      },
+    };
+  }),
   brokenDriver('ledger.invocations-apart', 'ignores the invocation id', (driver) => ({
     recordToolCall: (lease, entry) => driver.recordToolCall(lease, { ...entry, invocationId: 'any' }),
     listToolCalls: (key) => driver.listToolCalls(key, 'any'),

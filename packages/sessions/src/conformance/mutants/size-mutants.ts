@@ -1,4 +1,10 @@
-import { type Event, InvalidRequestError, type SessionKey, SizeLimitError } from '@eventloom/core';
+import {
+  type Event,
+  InvalidRequestError,
+  type SessionKey,
+  SizeLimitError,
+  type ToolLedgerEntry,
+} from '@eventloom/core';
 import type { InMemorySessionDriver } from '../../in-memory-session-driver.ts';
 import type { AppendOutcome, CreatedSession, EventAppend, EventWindow, SessionImport } from '../../session-driver.ts';
 import { brokenEvents } from './broken-events.ts';
@@ -44,6 +50,24 @@ export const sizeMutants: readonly Mutant[] = [
         .map((call) => ({ ...call, response: { text: cut(call.response?.['text']) } })),
   })),
   brokenLimit('size.limit-reached', 'refuses a value of exactly the limit', () => new LimitedDriver(MAX_BYTES - 1)),
+  brokenLimit(
+    'size.calls-apart',
+    'refuses all calls of a moment together',
+    () =>
+      new (class extends LimitedDriver {
+        #refused: SizeLimitError | undefined;
+
+        override checkToolCall(entry: ToolLedgerEntry): void {
+          if (this.#refused) throw this.#refused;
+          try {
+            super.checkToolCall(entry);
+          } catch (error) {
+            if (SizeLimitError.isInstance(error)) this.#refused = error;
+            throw error;
+          }
+        }
+      })(MAX_BYTES),
+  ),
   brokenLimit(
     'size.limit-passed',
     'counts characters',
