@@ -209,6 +209,7 @@ function partOf(invocation: Invocation, { agent, userContent, streaming, inTurn,
     inTurn: inTurn ?? invocation.inTurn,
     session: { ...session, events: [] },
     derived: new Map(),
+    readsNodes: false,
     runConfig: streaming ? runConfig : { ...runConfig, streamingMode: StreamingMode.NONE },
   };
 }

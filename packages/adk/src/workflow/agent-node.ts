@@ -17,7 +17,7 @@ import { NodeInterruptedError } from '../errors.ts';
 import { OpenCallTool } from '../open-call-tool.ts';
 import { BaseNode, type BaseNodeConfig, isContent } from './base-node.ts';
 import { scopeInstructions } from './instruction-scope.ts';
-import { type AdkNodeContext, type NodePlace, withNode } from './node-context.ts';
+import { type AdkNodeContext, asTaskResult, type NodePlace, withNode } from './node-context.ts';
 
 /** A node that runs an agent, with the options of a node that the agent has itself. */
 export class AgentNode extends BaseNode {
@@ -45,6 +45,11 @@ export class AgentNode extends BaseNode {
     return [this.agent];
   }
 
+  /** False for an agent without a model: it, or an agent in it, may ask after it gave an output. */
+  override get endsWithOutput(): boolean {
+    return isLlmAgent(this.agent);
+  }
+
   override get continuesCalls(): boolean {
     return true;
   }
@@ -58,7 +63,11 @@ export class AgentNode extends BaseNode {
     const { agent } = this;
     const { invocationContext, place, guard } = context;
     if (!isLlmAgent(agent)) {
-      const own = invocationContext.withInvocation({ ...invocationContext.invocation, rootAgent: agent });
+      const { invocation } = invocationContext;
+      const own = invocationContext.withInvocation({ ...invocation, rootAgent: agent, readsNodes: true });
+      // The agent that gave the output may be done.
+      context.output = place.earlier?.output;
+      context.route = place.earlier?.route;
       yield* own.runAgent(agent, { ...branchOf(context), abort: guard });
       if (own.isPaused) this.#wait(context);
       if (own.isResumable) context.interruptIds = [];
@@ -212,7 +221,7 @@ class NodeTurn extends BaseAgent {
         this.#node.checkState(event.actions);
         // A task of the agent has its result in the response of its call.
         const isOfTask = event.isolationScope !== context.isolationScope;
-        if (isOfTask) yield withNode(place, event);
+        if (isOfTask) yield withNode(place, asTaskResult(event));
         else if (!waits()) yield withNode(place, withOutput(this.#agent, event));
         else if (!isEnd(event)) yield withNode(place, event);
       }

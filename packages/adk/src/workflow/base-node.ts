@@ -13,7 +13,7 @@ import { describeKind, isRecord, type OptionRules, SCHEMA_RULE, sealJson, wrongO
 import { type SchemaLike, ValueSchema } from '@eventloom/tools';
 import { refuseUncalled } from '../class-checks.ts';
 import { NodeSchemaValidationError } from '../errors.ts';
-import type { AdkNodeContext } from './node-context.ts';
+import { type AdkNodeContext, asTaskResult } from './node-context.ts';
 import { isRequestInput, requestInputEvent } from './request-input.ts';
 import { type PreparedRetryConfig, prepareRetryConfig, type AdkRetryConfig } from './retry.ts';
 
@@ -122,6 +122,11 @@ export abstract class BaseNode<TInput = unknown, _TOutput = unknown> extends Bas
     return false;
   }
 
+  /** True for a node that is done once an event of it has an output or a route; false for one that may go on. @internal */
+  get endsWithOutput(): boolean {
+    return true;
+  }
+
   /** True for a node that continues its calls when it runs again, and waits again for those that are open. @internal */
   get continuesCalls(): boolean {
     return false;
@@ -152,6 +157,7 @@ export abstract class BaseNode<TInput = unknown, _TOutput = unknown> extends Bas
       return createEvent({ author: this.name, content: this.#contentOf(output), output: this.#seal(output) });
     }
     if (item.output === undefined) return item;
+    if (isAnswerOfAgent(item)) return withoutOutput(item, context);
     const checked: Event = { ...item, output: this.#seal(await this.checkOutput(item.output)) };
     const { progress } = context.invocationContext;
     if (progress.isCommitted(item)) progress.noteCommitted(checked);
@@ -229,6 +235,18 @@ export function isEvent(value: unknown): value is Event {
   return (
     isRecord(value) && typeof value['invocationId'] === 'string' && 'author' in value && isRecord(value['actions'])
   );
+}
+
+/** Returns true for an event whose output an agent gave with its answer because of its `mode`, and no node of the agent yielded. */
+function isAnswerOfAgent({ executionId, nodeInfo }: Event): boolean {
+  return executionId !== undefined && nodeInfo?.messageAsOutput === true && nodeInfo.path === undefined;
+}
+
+/** Returns the event of an agent that is not the node's own. The result of a task keeps its output, which the agent that handed over the task reads. */
+function withoutOutput(event: Event, { isolationScope }: AdkNodeContext): Event {
+  if (event.isolationScope !== isolationScope) return asTaskResult(event);
+  const { output: _, nodeInfo: { messageAsOutput: __, ...nodeInfo } = {}, ...said } = event;
+  return { ...said, nodeInfo };
 }
 
 /** Makes the content that shows a value to people: a text or its JSON. */

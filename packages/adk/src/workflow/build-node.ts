@@ -141,6 +141,10 @@ class RenamedNode extends BaseNode {
     return this.inner.requiresAllPredecessors;
   }
 
+  override get endsWithOutput(): boolean {
+    return this.inner.endsWithOutput;
+  }
+
   override get continuesCalls(): boolean {
     return this.inner.continuesCalls;
   }

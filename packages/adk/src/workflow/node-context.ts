@@ -67,6 +67,8 @@ export interface NodePlace {
   readonly guard: AbortGuard;
   /** True if the node continues a run that stored events, so that its agent has read the input. */
   readonly hasBegun: boolean;
+  /** The last output and route in the events of the run that the node continues. */
+  readonly earlier: Pick<NodeResult, 'output' | 'route'> | undefined;
   /** The calls by which an earlier run of the node asked people. */
   readonly asked: readonly FunctionCall[];
   /** Outputs in this workflow by the name of the node. */
@@ -75,11 +77,21 @@ export interface NodePlace {
   readonly outputFor: readonly string[];
 }
 
+/** Marks the result of a task that an agent of a node handed to another agent: it is the output of no node. */
+export function asTaskResult(event: Event): Event {
+  return event.output === undefined ? event : { ...event, nodeInfo: { ...event.nodeInfo, outputFor: [] } };
+}
+
+/** Returns the output of its node that an event has. */
+export function nodeOutputOf({ output, nodeInfo }: Event): unknown {
+  return nodeInfo?.outputFor?.length === 0 ? undefined : output;
+}
+
 /** Names the node in its event, and the nodes whose output it has. */
 export function withNode({ nodePath, outputFor }: NodePlace, event: Event): Event {
   // An event of a workflow in an agent of the node has the path of its own node.
   const nodeInfo = { path: nodePath, ...event.nodeInfo };
-  if (event.output === undefined) return { ...event, nodeInfo };
+  if (nodeOutputOf(event) === undefined) return { ...event, nodeInfo };
   return { ...event, nodeInfo: { ...nodeInfo, outputFor: [nodePath, ...outputFor] } };
 }
 

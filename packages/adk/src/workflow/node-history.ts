@@ -19,7 +19,8 @@ import {
   NODE_END,
   type SessionCall,
 } from '@eventloom/core/internal';
-import type { RouteValue } from './node-context.ts';
+import type { BaseNode } from './base-node.ts';
+import { nodeOutputOf, type RouteValue } from './node-context.ts';
 
 /** One run of a node, read from the session's events. */
 export interface NodeRecord {
@@ -30,8 +31,8 @@ export interface NodeRecord {
   readonly asked: Map<string, FunctionCall | undefined>;
   /** Answers by the id of their question. */
   readonly answers: Map<string, unknown>;
-  /** True if an event says that the node is done. Otherwise it is done if it has an output or a route. */
-  hasEnded: boolean;
+  /** True if the run has ended, with or without a result. */
+  isDone: boolean;
   /** True if a plugin gave the output in place of the node. */
   isReplaced: boolean;
   readonly events: Event[];
@@ -134,16 +135,14 @@ export class AdkNodeHistory {
   }
 
   /**
-   * Returns the next earlier run of a node; undefined if there is none.
-   * @param isRerun true for a node that continues an answered run, false for one whose answer is its output
-   */
-  take(path: string, isRerun: boolean): NodeRecord | undefined {
-    return this.#recordsOf(path, isRerun).shift();
+   * Returns the next earlier run of a node; undefined if there is none. */
+  take(path: string, node: BaseNode): NodeRecord | undefined {
+    return this.#recordsOf(path, node).shift();
   }
 
   /** Returns the run that `take` returns next, and leaves it there. */
-  peek(path: string, isRerun: boolean): NodeRecord | undefined {
-    return this.#recordsOf(path, isRerun)[0];
+  peek(path: string, node: BaseNode): NodeRecord | undefined {
+    return this.#recordsOf(path, node)[0];
   }
 
   /** Drops the runs below a node that it made in a run which is not repeated, and returns their events. */
@@ -162,15 +161,18 @@ export class AdkNodeHistory {
     return dropped;
   }
 
-  #recordsOf(path: string, isRerun: boolean): NodeRecord[] {
+  #recordsOf(path: string, node: BaseNode): NodeRecord[] {
     let records = this.#records.get(path);
-    if (!records) this.#records.set(path, (records = toRecords(this.#said.get(path) ?? [], isRerun)));
+    if (!records) this.#records.set(path, (records = toRecords(this.#said.get(path) ?? [], node)));
     return records;
   }
 }
 
-/** Divides the events of a node into its runs. A run ends with an output or a route, or with a question whose answer is the output. */
-function toRecords(said: readonly Said[], isRerun: boolean): NodeRecord[] {
+/**
+ * Divides the events of a node into its runs. The event of its end ends a run. Otherwise an output or a route does, unless the node may go on, and a
+ * question whose answer is the output.
+ */
+function toRecords(said: readonly Said[], { rerunOnResume, endsWithOutput }: BaseNode): NodeRecord[] {
   const records: NodeRecord[] = [];
   const askedIn = new Map<string, NodeRecord>();
   for (const { position, event, answer } of said) {
@@ -183,15 +185,15 @@ function toRecords(said: readonly Said[], isRerun: boolean): NodeRecord[] {
     const end = nodeEndOf(event);
     let record = records.at(-1);
     // The end of a node whose answer is its output belongs to the run that asked.
-    const isAfterQuestion = end === undefined && !isRerun && (record?.asked.size ?? 0) > 0;
-    if (!record || (end?.amends !== true && (isDone(record) || isAfterQuestion))) {
+    const isAfterQuestion = end === undefined && !rerunOnResume && (record?.asked.size ?? 0) > 0;
+    if (!record || (end?.amends !== true && (record.isDone || isAfterQuestion))) {
       record = {
         output: undefined,
         route: undefined,
         branch: branchOfNode(event),
         asked: new Map(),
         answers: new Map(),
-        hasEnded: false,
+        isDone: false,
         isReplaced: false,
         events: [],
         end: position,
@@ -199,10 +201,12 @@ function toRecords(said: readonly Said[], isRerun: boolean): NodeRecord[] {
       };
       records.push(record);
     }
-    if (event.output !== undefined) record.output = event.output;
+    const output = nodeOutputOf(event);
+    if (output !== undefined) record.output = output;
     if (event.route !== undefined) record.route = event.route;
+    if (endsWithOutput && (output !== undefined || event.route !== undefined)) record.isDone = true;
     if (end) {
-      record.hasEnded = true;
+      record.isDone = true;
       record.isReplaced = 'output' in end;
       if ('output' in end) record.output = end.output;
       if (end.route !== undefined) record.route = end.route;
@@ -215,11 +219,6 @@ function toRecords(said: readonly Said[], isRerun: boolean): NodeRecord[] {
     record.end = position;
   }
   return records;
-}
-
-/** Returns true for a run that has ended, with or without a result. */
-export function isDone({ output, route, hasEnded }: NodeRecord): boolean {
-  return hasEnded || output !== undefined || route !== undefined;
 }
 
 /** The end of a run of a node, in an event of its own if no other one shows it. */
@@ -373,8 +372,8 @@ function hasOpenQuestion(events: readonly Event[], calls: Calls): boolean {
           answeredAt.set(id, Math.max(eventIndex, answeredAt.get(id) ?? 0));
   const done = new Set<string>();
   return said.some((event) => {
-    const { nodeInfo: { path = '' } = {}, output, route } = event;
-    if (output !== undefined || route !== undefined || nodeEndOf(event)) done.add(path);
+    const { nodeInfo: { path = '' } = {}, route } = event;
+    if (nodeOutputOf(event) !== undefined || route !== undefined || nodeEndOf(event)) done.add(path);
     if (done.has(path)) return false;
     return calls
       .madeIn(event)

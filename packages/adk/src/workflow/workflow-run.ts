@@ -31,6 +31,7 @@ import { buildNode } from './build-node.ts';
 import { DynamicRuns } from './dynamic-runs.ts';
 import {
   AdkNodeContext,
+  nodeOutputOf,
   type NodeResult,
   type NodeRuns,
   type RunnableNode,
@@ -39,7 +40,7 @@ import {
 import { isNodeErrorEvent } from './node-error-event.ts';
 import { WorkflowStream } from './workflow-stream.ts';
 import { askCallbacks, type NodeCallbacks } from './node-callbacks.ts';
-import { AdkNodeHistory, isDone, type NodeRecord, toNodeEnd } from './node-history.ts';
+import { AdkNodeHistory, type NodeRecord, toNodeEnd } from './node-history.ts';
 import { delayMsAfter, isRetried } from './retry.ts';
 
 const RUN_OPTIONS: OptionRules<AdkRunNodeOptions> = {
@@ -152,9 +153,9 @@ export class WorkflowRun implements NodeRuns {
    * @param nodePath the path of the node around the graph
    */
   knownAt(nodePath: string, node: BaseNode): number | undefined {
-    const prior = this.history.peek(`${nodePath}.${node.name}`, node.rerunOnResume);
+    const prior = this.history.peek(`${nodePath}.${node.name}`, node);
     if (!prior || isUnfinishedTask(node, prior) || !this.#knownResult(prior, node, undefined)) return undefined;
-    return isDone(prior) ? prior.end : Math.max(prior.end, prior.answeredAt);
+    return prior.isDone ? prior.end : Math.max(prior.end, prior.answeredAt);
   }
 
   /**
@@ -178,7 +179,7 @@ export class WorkflowRun implements NodeRuns {
       const skipped = this.history.dropWithin(nodePath, prior);
       if (known.interruptIds.length === 0) this.#skip([...skipped, ...prior.events]);
       else if (this.history.isPrompted) await this.#askAgain(prior.events, known.interruptIds);
-      const isAnswered = known.interruptIds.length === 0 && !isDone(prior);
+      const isAnswered = known.interruptIds.length === 0 && !prior.isDone;
       if (isAnswered && this.context.isResumable) await this.#storeAnswer(name, nodePath, known);
       if (prior.output !== undefined && !prior.isReplaced) this.lastOutput = { value: prior.output };
       this.#outputs.set(name, known.output);
@@ -199,6 +200,7 @@ export class WorkflowRun implements NodeRuns {
         ...Object.fromEntries(prior?.answers ?? []),
       },
       asked: [...(prior?.asked.values() ?? [])].filter((call) => call !== undefined),
+      earlier: prior,
       // The end of an agent may be stored behind the result of its node.
       hasBegun: prior?.events.some(({ actions }) => actions.endOfAgent !== true) === true,
       outputs: this.#outputs,
@@ -215,9 +217,9 @@ export class WorkflowRun implements NodeRuns {
 
   /** Takes the next earlier run of a node from the history. A task agent that spoke without finishing its task speaks again after a message: its run is the newest of these. */
   #takePrior(nodePath: string, node: BaseNode): NodeRecord | undefined {
-    let prior = this.history.take(nodePath, node.rerunOnResume);
+    let prior = this.history.take(nodePath, node);
     while (prior && isUnfinishedTask(node, prior)) {
-      const next = this.history.take(nodePath, node.rerunOnResume);
+      const next = this.history.take(nodePath, node);
       if (!next && !this.history.isPrompted) break;
       this.#skip(prior.events);
       prior = next;
@@ -229,7 +231,7 @@ export class WorkflowRun implements NodeRuns {
   #knownResult(prior: NodeRecord, node: BaseNode, outerBranch: string | undefined): NodeResult | undefined {
     const { output, route, branch = outerBranch, asked, answers } = prior;
     const done = { output, route, branch, interruptIds: [] };
-    if (isDone(prior)) return done;
+    if (prior.isDone) return done;
     if (asked.size === 0) return undefined;
     const { session, derived } = this.context.invocation;
     const calls = Calls.of(session, derived);
@@ -337,7 +339,8 @@ export class WorkflowRun implements NodeRuns {
     const replaced = skipped ?? (await this.#ask(guard, 'afterNodeCallback', { ...given, output }));
     if (replaced) context.output = replaced.value;
     const { route, storedRoute } = context;
-    const isStored = !replaced && route === storedRoute && (output !== undefined || route !== undefined);
+    const isStored =
+      !replaced && node.endsWithOutput && route === storedRoute && (output !== undefined || route !== undefined);
     const isDone = context.interruptIds.length === 0;
     if (isStored || !isDone || !this.context.isResumable) return this.#postActions(context, name);
     const agentState = toNodeEnd(context.hasResultEvent, replaced, route);
@@ -467,16 +470,18 @@ export class WorkflowRun implements NodeRuns {
 
   /** Applies an event of a node to the node's context (output, route, error, questions), and posts the event to the stream. */
   async #take(context: AdkNodeContext, name: string, event: Event): Promise<void> {
-    const { output, route, errorCode, errorMessage, longRunningToolIds } = event;
+    const { route, errorCode, errorMessage, longRunningToolIds } = event;
     const isNew = !this.context.progress.isCommitted(event);
-    // An agent passes on the events of nodes that it calls as tools.
-    const isOwn = event.nodeInfo?.path === undefined || event.nodeInfo.path === context.nodePath;
+    // An agent passes on the events of nodes and agents that it calls as tools.
+    const { path = isNew ? context.nodePath : undefined } = event.nodeInfo ?? {};
+    const isOwn = path === context.nodePath;
+    const output = isOwn ? nodeOutputOf(event) : undefined;
     const isRepeated = isNew && output !== undefined && context.outputDelegated;
     if (isNew) context.checkState(event.actions);
     if (event.partial !== true) {
-      if (isOwn && output !== undefined) context.output = output;
+      if (output !== undefined) context.output = output;
       if (isOwn && route !== undefined) context.route = context.storedRoute = route;
-      if (isOwn && (output !== undefined || route !== undefined)) context.hasResultEvent = true;
+      if (output !== undefined || (isOwn && route !== undefined)) context.hasResultEvent = true;
       if (errorCode !== undefined && !isNodeErrorEvent(event)) context.reportedError = { errorCode, errorMessage };
       for (const id of longRunningToolIds ?? []) if (!context.interruptIds.includes(id)) context.interruptIds.push(id);
       if (hasTag(event, EventTag.cancelled)) {
@@ -493,7 +498,7 @@ export class WorkflowRun implements NodeRuns {
     const actions = event.partial === true ? undefined : context.takeActions();
     const said: Event = isRepeated ? rest : event;
     if (isRepeated && !actions && Object.keys(event.actions.stateDelta).length === 0) return;
-    if (said.output !== undefined) this.lastOutput = { value: output };
+    if (!isRepeated && output !== undefined) this.lastOutput = { value: output };
     await this.stream.postOf(context.place, {
       ...said,
       author: event.author || name,
@@ -508,9 +513,6 @@ function isFirst(activation: string): boolean {
 }
 
 /** Returns true for a run of a task agent that ended without finishing the task. */
-function isUnfinishedTask(
-  { continuesCalls, waitForOutput }: BaseNode,
-  { hasEnded, output, route }: NodeRecord,
-): boolean {
-  return continuesCalls && waitForOutput && hasEnded && output === undefined && route === undefined;
+function isUnfinishedTask({ continuesCalls, waitForOutput }: BaseNode, { isDone, output, route }: NodeRecord): boolean {
+  return continuesCalls && waitForOutput && isDone && output === undefined && route === undefined;
 }

@@ -75,6 +75,8 @@ export interface Invocation {
   readonly credentialService?: BaseCredentialService | undefined;
   /** Resolves a model name to a model. Undefined: agents need model objects. */
   readonly models: ModelResolver | undefined;
+  /** True if its agents read what agents in nodes of a workflow said, each on a branch of its own. Default false. */
+  readonly readsNodes?: boolean | undefined;
   /** Options of the context cache of model services; undefined: no cache. */
   readonly contextCacheConfig?: ContextCacheConfig | undefined;
   /** Values derived from the events of the session. */

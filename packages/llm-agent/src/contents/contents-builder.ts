@@ -54,11 +54,12 @@ export function sessionContents(
   codeStyle?: CodeStyle,
   include: 'default' | 'none' = 'default',
 ): Content[] {
-  if (include === 'none') return currentTurnContents(view, model, codeStyle);
   const { agent, branch, isolationScope: scope, invocation } = view;
   const { session, derived, resumedLog, invocationId } = invocation;
   const isTask = 'mode' in agent && agent.mode === 'task';
-  const readsNodes = isTask || ('seesConversation' in agent && agent.seesConversation === true);
+  const seesConversation = 'seesConversation' in agent && agent.seesConversation === true;
+  const readsNodes = isTask || seesConversation || invocation.readsNodes;
+  if (include === 'none') return currentTurnContents(view, { ...optionsOf(model, codeStyle), readsNodes });
   // A live run builds its history rarely, and calls may still run then, so its builder is not cached.
   if (invocation.live) {
     const options = { ...optionsOf(model, codeStyle), derived, scope, readsNodes, underWay: invocationId };
@@ -103,13 +104,14 @@ function isSameList(one: readonly string[], other: readonly string[]): boolean {
  * Returns the contents of the current turn only: from the newest event of the user or another agent on. A message of function responses continues
  * the turn that made the calls, even if other turns began since.
  */
-export function currentTurnContents(view: View, model?: BaseLlm, codeStyle?: CodeStyle): Content[] {
+function currentTurnContents(view: View, options: ContentsOptions): Content[] {
   const { agent, branch, isolationScope: scope, invocation } = view;
   const { session, derived } = invocation;
   const { events } = session;
-  const start = turnStart(events, Calls.of(session, derived), view);
-  const options = { ...optionsOf(model, codeStyle), derived, scope, sessionEvents: events };
-  return new ContentsBuilder(agent.name, branch, options).build(start > 0 ? events.slice(start) : events);
+  const start = turnStart(events, Calls.of(session, derived), view, options.readsNodes);
+  return new ContentsBuilder(agent.name, branch, { ...options, derived, scope, sessionEvents: events }).build(
+    start > 0 ? events.slice(start) : events,
+  );
 }
 
 function optionsOf(model: BaseLlm | undefined, codeStyle: CodeStyle | undefined): ContentsOptions {
@@ -117,12 +119,17 @@ function optionsOf(model: BaseLlm | undefined, codeStyle: CodeStyle | undefined)
 }
 
 /** Returns the index of the event that starts the current turn: the newest such event before the calls of all responses that follow it. */
-function turnStart(events: readonly Event[], calls: Calls, { agent, branch, isolationScope }: View): number {
+function turnStart(
+  events: readonly Event[],
+  calls: Calls,
+  { agent, branch, isolationScope }: View,
+  readsNodes: boolean | undefined,
+): number {
   const agentName = agent.name;
   let firstCall = events.length;
   for (let at = events.length - 1; at >= 0; at--) {
     const event = events[at];
-    if (!event || event.partial === true || !isVisibleTo(event, branch, isolationScope)) continue;
+    if (!event || event.partial === true || !isVisibleTo(event, branch, isolationScope, readsNodes)) continue;
     for (const call of calls.answeredIn(event))
       if (call.event.author === agentName) firstCall = Math.min(firstCall, call.eventIndex);
     if (at < firstCall && event.author !== agentName && startsTurn(event, agentName)) return at;

@@ -15,7 +15,7 @@ import {
   userEvent,
 } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { currentTurnContents, sessionContents } from './contents-builder.ts';
+import { sessionContents } from './contents-builder.ts';
 
 class Named extends BaseAgent {
   protected override async *runAsyncImpl(): AsyncGenerator<Event, void, void> {}
@@ -28,6 +28,10 @@ function contextOf(events: Event[], { name = 'bot', derived = new Map<unknown, n
 function textsOf(contents: readonly Content[]): (string | undefined)[] {
   return contents.map((content) => content.parts?.at(-1)?.text);
 }
+
+/** The contents of the current turn. */
+const turnContents = (view: Parameters<typeof sessionContents>[0]): Content[] =>
+  sessionContents(view, undefined, undefined, 'none');
 
 test('sessionContents continues from the contents of the earlier events', () => {
   const derived = new Map<unknown, never>();
@@ -80,12 +84,12 @@ test('the current turn begins with the newest message of the user', () => {
     userEvent('three'),
     functionCallEvent('bot', [{ id: 'c', name: 'f' }]),
   ];
-  expect(textsOf(currentTurnContents(contextOf(events)))).toEqual(['three', undefined, undefined]);
+  expect(textsOf(turnContents(contextOf(events)))).toEqual(['three', undefined, undefined]);
 });
 
 test('the current turn begins with the last message of another agent', () => {
   const events = [userEvent('one'), modelEvent('guide', 'two'), modelEvent('bot', 'three')];
-  expect(textsOf(currentTurnContents(contextOf(events)))).toEqual(['[guide] said: two', 'three']);
+  expect(textsOf(turnContents(contextOf(events)))).toEqual(['[guide] said: two', 'three']);
 });
 
 test('function responses continue the turn of their calls', () => {
@@ -95,7 +99,7 @@ test('function responses continue the turn of their calls', () => {
     functionCallEvent('bot', [{ id: 'c', name: 'f' }]),
     functionResponseEvent('user', [{ id: 'c', name: 'f', response: {} }]),
   ];
-  expect(currentTurnContents(contextOf(events))).toHaveLength(3);
+  expect(turnContents(contextOf(events))).toHaveLength(3);
 });
 
 test('an answer continues the turn that made the call, even if other turns began since', () => {
@@ -115,18 +119,16 @@ test('an answer continues the turn that made the call, even if other turns began
     { role: 'model', parts: [{ functionCall: { id: 'c', name: 'f' } }] },
     { role: 'user', parts: [{ functionResponse: { id: 'c', name: 'f', response: { id: 'c' } } }] },
   ];
-  const contents = currentTurnContents(contextOf(events));
+  const contents = turnContents(contextOf(events));
   expect(textsOf(contents)).toEqual(['go', 'and?', undefined, undefined]);
   expect(contents.slice(2)).toEqual(answer);
-  expect(currentTurnContents(contextOf([...events, functionCallEvent('bot', [{ id: 'd', name: 'f' }])]))).toHaveLength(
-    8,
-  );
-  expect(textsOf(currentTurnContents(contextOf([...events, userEvent('new')])))).toEqual(['new']);
+  expect(turnContents(contextOf([...events, functionCallEvent('bot', [{ id: 'd', name: 'f' }])]))).toHaveLength(8);
+  expect(textsOf(turnContents(contextOf([...events, userEvent('new')])))).toEqual(['new']);
 });
 
 test('a response without a call does not change the current turn', () => {
   const lost = functionResponseEvent('user', [{ id: 'lost', name: 'f', response: {} }]);
-  expect(textsOf(currentTurnContents(contextOf([userEvent('one'), userEvent('two'), lost])))).toEqual(['two']);
+  expect(textsOf(turnContents(contextOf([userEvent('one'), userEvent('two'), lost])))).toEqual(['two']);
 });
 
 test('events that the agent does not see do not begin a turn', () => {
@@ -136,7 +138,7 @@ test('events that the agent does not see do not begin a turn', () => {
     modelEvent('guide', [{ text: 'hm', thought: true }]),
     createEvent({ author: 'guide', actions: { stateDelta: { key: 1 } } }),
   ];
-  expect(textsOf(currentTurnContents(contextOf(events)))).toEqual(['hello', 'hi']);
+  expect(textsOf(turnContents(contextOf(events)))).toEqual(['hello', 'hi']);
 });
 
 test('events of another branch do not begin a turn', () => {
@@ -146,10 +148,10 @@ test('events of another branch do not begin a turn', () => {
     modelEvent('guide', 'beside', { branch: 'lead.guide' }),
   ];
   const { agent, invocation } = contextOf(events);
-  expect(textsOf(currentTurnContents({ agent, invocation, branch: 'lead.bot' }))).toEqual(['hello', 'hi']);
+  expect(textsOf(turnContents({ agent, invocation, branch: 'lead.bot' }))).toEqual(['hello', 'hi']);
 });
 
 test('sessionContents returns an empty list for a session without events', () => {
-  expect(currentTurnContents(contextOf([]))).toEqual([]);
+  expect(turnContents(contextOf([]))).toEqual([]);
   expect(sessionContents(contextOf([]))).toEqual([]);
 });
