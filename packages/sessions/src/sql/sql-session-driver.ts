@@ -273,7 +273,10 @@ export class SqlSessionDriver implements SessionDriver {
 
   #recordToolCalls(lease: SessionLease, entries: readonly ToolLedgerEntry[]): boolean {
     const rows = entries.map((entry) => ({ entry, outcome: this.#toolCalls.toTexts(entry) }));
-    return this.#connection.write(() => rows.every((row) => this.#toolCalls.record(lease, row.entry, row.outcome)));
+    const record = (): boolean => rows.every((row) => this.#toolCalls.record(lease, row.entry, row.outcome));
+    // One statement is its own transaction. A value outside its row needs a transaction, whose end checks it.
+    const isSingle = rows.length === 1 && !rows[0]?.outcome.some((text) => text?.startsWith('@'));
+    return isSingle ? record() : this.#connection.write(record);
   }
 
   #beginRun(claim: RunClaim): BeginOutcome {
