@@ -70,6 +70,7 @@ export interface SearchEngineParams extends VertexAiSearchToolParams {
 
 /** Options of a request, as programs that were written for `@google/adk` read them: those without a type here have that of `@google/genai`. */
 export interface AdkRequestConfig extends GenerateContentConfig {
+  systemInstruction?: VendorValue;
   /** Declarations of functions, and tools of the model's service. */
   tools?: AdkRequestTool[];
   toolConfig?: VendorValue;

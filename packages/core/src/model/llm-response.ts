@@ -1,4 +1,4 @@
-import type { Content } from '../content/content.ts';
+import type { Content, VendorValue } from '../content/content.ts';
 
 /** Token counts and times of one model call. */
 export interface UsageMetadata {
@@ -10,7 +10,7 @@ export interface UsageMetadata {
   toolUsePromptTokenCount?: number;
   timingInfo?: TimingInfo;
   /** Further counts of the service. */
-  [key: string]: unknown;
+  [key: string]: VendorValue;
 }
 
 /** Times of a model reply, on its final event. */
