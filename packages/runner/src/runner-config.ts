@@ -72,9 +72,9 @@ export interface RunnerConfig {
    */
   readonly leaseTtlMs?: number | undefined;
   /**
-   * Time that a person has to answer a tool's request for a confirmation or a credential, in milliseconds since the
-   * request. Default: no limit. After a later answer the tool is not run, and the model gets an error; a late credential
-   * is not kept.
+   * Time that a person has to answer a request (confirmation, credential, input), in milliseconds since the request.
+   * Default: no limit. After a later answer a tool is not run, and the model gets an error; a node that asked asks again;
+   * a late credential is not kept.
    */
   readonly requestTtlMs?: number | undefined;
   /**

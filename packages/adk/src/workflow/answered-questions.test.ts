@@ -1,10 +1,11 @@
 import { type Event, type Part, ShuttingDownError } from '@eventloom/core';
 import { describe, expect, test } from 'vitest';
-import { ScriptedModel } from '@eventloom/testing';
+import { fixedPlatform, ScriptedModel } from '@eventloom/testing';
 import { findLooseEnds } from '@eventloom/runner';
 import { answer, callIdsOf as questions, KEY, outputsOf as outputs, talk } from '../fixtures/workflow-talk.ts';
 import {
   createEvent,
+  InMemorySessionService,
   JoinNode,
   LlmAgent,
   LongRunningFunctionTool,
@@ -12,7 +13,9 @@ import {
   ParallelAgent,
   node,
   type NodeContext,
+  NodeTool,
   RequestInput,
+  Runner,
   SequentialAgent,
   Workflow,
 } from '../index.ts';
@@ -253,4 +256,50 @@ test('a result that comes again, or a question that its node did not need, does 
   await other.send(answer('one', { result: 'Oslo' }));
   await expect(other.send(answer('two', { result: 'Rome' }))).rejects.toMatchObject({ code: 'INVALID_MESSAGE' });
   expect(charges).toBe(2);
+});
+
+describe('an answer that comes after the time limit', () => {
+  const first = node(() => void 0, { name: 'first' });
+  const last = node((_context: NodeContext, input: unknown) => `got ${JSON.stringify(input)}`, { name: 'last' });
+  const ask = (options: { rerunOnResume?: boolean } = {}) =>
+    node(
+      ({ resumeInputs }: NodeContext) =>
+        'size' in resumeInputs ? resumeInputs['size'] : new RequestInput({ interruptId: 'size' }),
+      { name: 'ask', ...options },
+    );
+
+  const outer = async (context: NodeContext) => (await context.runNode(ask())).output;
+  const caller = (): LlmAgent => {
+    const tool = new NodeTool(
+      node(async (context: NodeContext) => outer(context), {
+        name: 'tool',
+        inputSchema: { type: 'object' },
+        rerunOnResume: true,
+      }),
+    );
+    const model = new ScriptedModel([{ calls: [{ name: 'tool' }] }, 'M']);
+    return new LlmAgent({ name: 'caller', model, tools: [tool] });
+  };
+
+  test.each([
+    ['a node whose answer is its output', [ask(), last]],
+    ['a node that runs again', [ask({ rerunOnResume: true }), last]],
+    ['a node in an inner workflow', [new Workflow({ name: 'inner', edges: [['START', ask()]] }), last]],
+    ['a node that another one runs', [node((context) => outer(context), { name: 'outer', rerunOnResume: true }), last]],
+    ['a node that an agent calls as a tool', [caller(), last]],
+  ])('is for no node: %s asks again, and takes the next answer', async (_title, nodes) => {
+    const platform = fixedPlatform();
+    const agent = new Workflow({ name: 'w', edges: [['START', first, ...nodes]] });
+    const sessionService = new InMemorySessionService();
+    const runner = new Runner({ appName: 'app', agent, sessionService, platform, requestTtlMs: 1000 });
+    await sessionService.createSession(KEY);
+    const send = (part: Part) =>
+      runner.run({ userId: 'u', sessionId: 's', newMessage: { role: 'user', parts: [part] } });
+    await send({ text: 'go' });
+    platform.advance(5000);
+    const late = await send(answer('size', { result: 'L' }));
+    expect(questions(late)).toEqual(['size']);
+    expect(outputs(late)).toEqual([]);
+    expect(outputs(await send(answer('size', { result: 'M' }))).at(-1)).toBe('got "M"');
+  });
 });

@@ -8,6 +8,7 @@ import {
   REQUEST_INPUT,
 } from '@eventloom/core';
 import {
+  askedCallId,
   branchOfNode,
   Calls,
   enclosingCallIds,
@@ -42,11 +43,13 @@ export interface NodeRecord {
   answeredAt: number;
 }
 
-/** An event of a node, or an answer to one of its questions. */
+/** An event of a node, or what became of one of its questions. */
 interface Said {
   readonly position: number;
   readonly event?: Event;
   readonly answer?: { readonly id: string; readonly value: unknown };
+  /** The id of a question whose answer came too late, so that the node asks again. */
+  readonly expiredId?: string;
 }
 
 /**
@@ -74,14 +77,15 @@ export class AdkNodeHistory {
     // Nodes that ask with the same id get the same answer.
     const open = new Map<
       string,
-      { readonly paths: Set<string>; readonly schema: unknown; readonly callIds: readonly string[] }
+      { readonly paths: Set<string>; readonly call: FunctionCall | undefined; readonly callIds: readonly string[] }
     >();
-    const answer = (id: string, value: unknown, position: number): void => {
+    const answer = (id: string, value: unknown, position: number, isExpired = false): void => {
       const question = open.get(id);
       if (!question) return;
       open.delete(id);
-      this.answers[id] = value;
-      for (const path of question.paths) this.#add(path, { position, answer: { id, value } });
+      if (!isExpired) this.answers[id] = value;
+      const said = isExpired ? { position, expiredId: id } : { position, answer: { id, value } };
+      for (const path of question.paths) this.#add(path, said);
       // If an agent called the node that asked, its node continues as well.
       for (const callId of question.callIds)
         for (const path of open.get(callId)?.paths ?? [])
@@ -93,7 +97,10 @@ export class AdkNodeHistory {
       if (event.author === 'user') {
         for (const { functionResponse } of event.content?.parts ?? []) {
           const { id = '', response } = functionResponse ?? {};
-          if (functionResponse) answer(id, unwrapAnswer(response, open.get(id)?.schema), position);
+          const call = open.get(id)?.call;
+          // The tool of an earlier request reads that the answer came too late.
+          const isExpired = response?.['expired'] === true && call?.name === REQUEST_INPUT && !askedCallId(call);
+          if (functionResponse) answer(id, unwrapAnswer(response, schemaOf(call)), position, isExpired);
         }
         const text = textOf(event);
         // A call that waits because its node asks is no question itself.
@@ -116,7 +123,7 @@ export class AdkNodeHistory {
         else
           open.set(id, {
             paths: new Set([path]),
-            schema: schemaOf(event, id),
+            call: callOf(event, id),
             callIds: enclosingCallIds(event.branch),
           });
       }
@@ -175,7 +182,8 @@ export class AdkNodeHistory {
 function toRecords(said: readonly Said[], { rerunOnResume, endsWithOutput }: BaseNode): NodeRecord[] {
   const records: NodeRecord[] = [];
   const askedIn = new Map<string, NodeRecord>();
-  for (const { position, event, answer } of said) {
+  for (const { position, event, answer, expiredId } of said) {
+    if (expiredId !== undefined) askedIn.get(expiredId)?.asked.delete(expiredId);
     const asking = answer && askedIn.get(answer.id);
     if (asking) {
       asking.answers.set(answer.id, answer.value);
@@ -392,8 +400,7 @@ function callOf({ content }: Event, id: string): FunctionCall | undefined {
   return content?.parts?.find(({ functionCall }) => functionCall?.id === id)?.functionCall;
 }
 
-function schemaOf(event: Event, id: string): unknown {
-  const call = callOf(event, id);
+function schemaOf(call: FunctionCall | undefined): unknown {
   return call?.name === REQUEST_INPUT ? (call.args?.['response_schema'] ?? call.args?.['responseSchema']) : undefined;
 }
 
