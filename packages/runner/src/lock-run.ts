@@ -149,6 +149,33 @@ function messageToBeginWith(
   return stampEvent(event, config);
 }
 
+/**
+ * Checks that a message and its state can be stored, before another run is interrupted for them. Content that plugins may replace, or whose files are
+ * saved as artifacts, is not checked.
+ *
+ * @throws SizeLimitError
+ */
+async function checkMessage(
+  { sessions, sessionService, pluginManager, platform }: Runner,
+  { start, config, stateDelta, key }: RunRequest,
+  { invocationId }: RunControl,
+  abortSignal: AbortSignal | undefined,
+): Promise<void> {
+  if (!start.message) return;
+  const isKept = !config.saveInputBlobsAsArtifacts && !pluginManager.has('onUserMessageCallback');
+  const event: Event = {
+    id: platform.newEventId(),
+    invocationId,
+    author: 'user',
+    timestamp: 0,
+    ...(isKept && { content: start.message }),
+    actions: { stateDelta, artifactDelta: {} },
+  };
+  await sessions.readAhead(async () => sessionService.checkAppend?.({ ...key, event: stampEvent(event, config) }), {
+    abortSignal,
+  });
+}
+
 const NO_EVENTS: LockedRun['replayed'] = [];
 
 /** Maximum number of times that a session is locked for an answer while other runs change it. */
@@ -170,7 +197,10 @@ async function lockForContinuedRun(
   const { requestId } = config;
   const read = <T>(work: () => Promise<T>): Promise<T> => runner.sessions.readAhead(work, { abortSignal });
   if (requestId !== undefined) await read(() => checkNotKnown(runner, request, requestId));
-  if (config.onBusy === 'interrupt') await read(() => checkAnswers(runner, request));
+  if (config.onBusy === 'interrupt') {
+    await read(() => checkAnswers(runner, request));
+    await checkMessage(runner, request, control, abortSignal);
+  }
   const ownId = control.invocationId;
   /** The answered run as it was under the last lock; undefined before the first, and after a refusal. */
   let known: { readonly id: string | undefined } | undefined;
@@ -240,10 +270,13 @@ interface BeginAttempt {
 
 function begin(
   runner: Runner,
-  { start, callIds, key, config, window, webhook }: RunRequest,
+  request: RunRequest,
   control: RunControl,
   { abortSignal, message, resumedId }: BeginAttempt,
 ): MaybePromise<BegunSession> {
+  const { start, callIds, key, config, window, webhook } = request;
+  // A message that continues a run is checked before.
+  const checks = config.onBusy === 'interrupt' && start.kind === 'message';
   const continues = resumedId !== undefined;
   return runner.sessions.begin({
     key,
@@ -262,6 +295,7 @@ function begin(
     callIds,
     message,
     abortSignal,
+    checkBegin: checks ? () => checkMessage(runner, request, control, abortSignal) : undefined,
     holder: control,
   });
 }
@@ -279,7 +313,7 @@ async function handleRefusal(
   error: unknown,
   abortSignal: AbortSignal | undefined,
 ): Promise<void> {
-  const { config } = request;
+  const { start, config } = request;
   if (RequestKnownError.isInstance(error)) {
     control.sawSession = true;
     try {
@@ -293,6 +327,8 @@ async function handleRefusal(
   if (!UnfinishedRunError.isInstance(error)) throw error;
   control.sawSession = true;
   if (config.onOpenRun === 'reject' && config.onBusy !== 'interrupt') throw error;
+  if (config.onBusy === 'interrupt' && start.kind === 'message')
+    await checkMessage(runner, request, control, abortSignal);
   await endOpenRun(runner, error.run, request, abortSignal);
 }
 

@@ -52,6 +52,8 @@ export interface BeginRequest extends LockRequest, Omit<LoadRequest, 'resumedId'
   >;
   /** True to create a missing session if the runner is configured to. Default false. */
   readonly mayCreate?: boolean | undefined;
+  /** Checks, before a run of this process is interrupted, that this one can begin. Rejects if it cannot. */
+  readonly checkBegin?: (() => Promise<void>) | undefined;
   /** True to close the run: another run of this process is not interrupted. Default false. */
   readonly closes?: boolean | undefined;
 }
@@ -186,7 +188,9 @@ export class SessionLocks {
     const find = async (): Promise<RunRecord | undefined> =>
       id === undefined ? undefined : this.runner.sessionService.findRun({ ...key, id });
     const known = await this.readAhead(find, request);
-    if (!known || known.invocationId === run.invocationId) await this.#interruptHolder(request);
+    if (known && known.invocationId !== run.invocationId) return;
+    await request.checkBegin?.();
+    await this.#interruptHolder(request);
   }
 
   /** Reads from the store before the session is locked; repeats that while the storage cannot be used. @throws the last error */

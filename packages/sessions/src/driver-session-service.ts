@@ -191,6 +191,18 @@ export class DriverSessionService extends BaseSessionService {
       : this.#applyOutcome(session, append, outcome);
   }
 
+  override checkAppend({
+    appName,
+    userId,
+    sessionId,
+    event: given,
+  }: SessionKey & Pick<AppendEventRequest, 'event'>): MaybePromise<void> {
+    this.#check(appName, userId, sessionId);
+    const nowMs = this.#platform.now();
+    const { event, writes } = planAppend(given, nowMs, this.#platform);
+    return this.#driver.checkAppend?.({ appName, userId, sessionId, event, writes, nowMs });
+  }
+
   override async appendEvents({ session, appends, lease }: AppendEventsRequest): Promise<Event[]> {
     const planned = appends.map(({ event, repeatedState }) => this.#planned(session, event, lease, repeatedState));
     const outcomes = await this.#driver.appendEvents(planned);

@@ -13,6 +13,9 @@ import {
   UnfinishedRunError,
 } from '@eventloom/core';
 
+/** Thrown at the end of a transaction that only checked something, so that it is rolled back. */
+export const UNDONE = new TypeError('the check is rolled back');
+
 /** Returns the error for a session that does not exist. */
 export function notFoundError(key: SessionKey): SessionNotFoundError {
   return new SessionNotFoundError(`${describe(key)} does not exist`);

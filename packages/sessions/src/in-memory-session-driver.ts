@@ -16,6 +16,7 @@ import { ALL_EVENTS } from './session-view.ts';
 import type { ClaimOutcome, LeaseClaim } from './lease-claim.ts';
 import { selectOpenRunPage, selectSessionPage } from './select-page.ts';
 import type {
+  AppendCheck,
   AppendOutcome,
   BeginOutcome,
   CreatedSession,
@@ -172,6 +173,10 @@ export class InMemorySessionDriver implements SessionDriver {
     record.updatedAtMs = nowMs;
     record.leaseUntilMs = lease ? nowMs + lease.ttlMs : 0;
     return { status: 'stored', seq: record.events.length };
+  }
+
+  checkAppend(check: AppendCheck): void {
+    if (this.#find(check)) this.#checkRoom(check, check.writes);
   }
 
   appendEvents(appends: readonly EventAppend[]): AppendOutcome[] {

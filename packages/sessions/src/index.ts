@@ -38,6 +38,7 @@ export type {
   AppendOutcome,
   BeginOutcome,
   CreatedSession,
+  AppendCheck,
   EventAppend,
   EventWindow,
   ListedSession,

@@ -153,6 +153,9 @@ export interface EventAppend extends SessionKey {
   readonly lease: SessionLease | undefined;
 }
 
+/** Parameters of `SessionDriver.checkAppend`. */
+export type AppendCheck = Omit<EventAppend, 'incarnation' | 'lease'>;
+
 /** The outcome of an append, in the order in which a driver checks. */
 export type AppendOutcome =
   /** The result if no session has this key and incarnation. */
@@ -284,6 +287,12 @@ export interface SessionDriver {
 
   /** Appends an event and writes its state. Appending under a lease renews it; appending without one ends an expired lease. */
   appendEvent(append: EventAppend): MaybePromise<AppendOutcome>;
+
+  /**
+   * Throws the SizeLimitError with which `appendEvent` would refuse the event or its state, even if the session is locked. Changes nothing, and does
+   * nothing for a session that does not exist. Absent in a driver without limits.
+   */
+  checkAppend?(check: AppendCheck): MaybePromise<void>;
 
   /**
    * Appends events of one session under one lease, in order, and returns the outcome of each. If one is refused, its refusal is the only

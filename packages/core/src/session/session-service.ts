@@ -278,6 +278,14 @@ export abstract class BaseSessionService {
   abstract appendEvent(request: AppendEventRequest): MaybePromise<Event>;
 
   /**
+   * Checks the size of an event that is to be appended with its state. Changes nothing, and does nothing for a session that does not exist.
+   * The session may be locked. Call it before another run is interrupted for the event. Absent in a service without limits.
+   *
+   * @throws the errors of `appendEvent` for the event, such as SizeLimitError
+   */
+  checkAppend?(request: SessionKey & Pick<AppendEventRequest, 'event'>): MaybePromise<void>;
+
+  /**
    * Appends several events in one transaction: all of them, or none if one is refused. Otherwise like `appendEvent` for each, and as safe to
    * repeat.
    * @throws the errors of `appendEvent`; nothing is changed

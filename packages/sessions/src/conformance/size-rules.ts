@@ -3,6 +3,7 @@ import {
   type Event,
   type EventParams,
   type GetSessionConfig,
+  type SessionKey,
   SizeLimitError,
   type ToolLedgerEntry,
 } from '@eventloom/core';
@@ -107,6 +108,30 @@ export const sizeRules: readonly SessionRule[] = [
         });
         await expect.rejects(`an append to ${prefix}state`, append, SizeLimitError);
       }
+    },
+  },
+  {
+    id: 'size.check',
+    title:
+      'checkAppend is SizeLimitError for an event whose state is too large, also while another holds the session. It changes nothing, and accepts any event for a session that does not exist.',
+    async check(subject) {
+      const { service, expect } = subject;
+      if (!service.checkAppend) return;
+      const check = async (event: Event, key: SessionKey = KEY): Promise<void> =>
+        service.checkAppend?.({ ...key, event });
+      await service.createSession(KEY);
+      const { lease } = await service.beginRun({ ...KEY, invocationId: 'e-1', message: sampleEvent('one') });
+      const large = stateEvent('large', { own: 1, 'user:large': 'x'.repeat(5 * MEGABYTE) });
+      await expect.rejects('a state that is too large', check(large), SizeLimitError);
+      await expect.fulfils(
+        'a state with room',
+        check(stateEvent('small', { own: 1, 'user:small': 1, 'app:small': 1 })),
+      );
+      await expect.fulfils('a session that does not exist', check(large, OTHER_KEY));
+      const { events, state } = await readSession(subject);
+      expect.same('the session', [events.map(({ id }) => id), state], [['one'], {}]);
+      expect.same('the other session', await service.getSession(OTHER_KEY), undefined);
+      await expect.fulfils('a write of the holder', service.renewLease(lease));
     },
   },
   {

@@ -1,6 +1,6 @@
 import type { Event, KeepRunOpen, SessionKey, SessionLease } from '@eventloom/core';
-import { staleError } from '../errors.ts';
-import type { AppendOutcome, EventAppend, RecordChanges, RunEnd, RunMessage } from '../session-driver.ts';
+import { staleError, UNDONE } from '../errors.ts';
+import type { AppendCheck, AppendOutcome, EventAppend, RecordChanges, RunEnd, RunMessage } from '../session-driver.ts';
 import {
   appendStatement,
   endLeaseStatement,
@@ -66,6 +66,22 @@ export class EventAppender {
       if (refusal) return refusal;
       const outcome = await this.#database.transaction((run) => this.#appendLocked(run, append, end, insertion));
       if (outcome) return outcome;
+    }
+  }
+
+  /** Appends an event, even if its session is locked, and rolls that back. @throws SizeLimitError */
+  async check(check: AppendCheck): Promise<void> {
+    try {
+      await this.#database.transaction(async (run) => {
+        const incarnation = await this.lock(run, check);
+        if (incarnation === undefined) throw UNDONE;
+        const append = { ...check, incarnation, lease: undefined };
+        const insertion = { statement: this.#append[changeOf(append)], values: valuesOf(append) };
+        await this.#insert(run, insertion, undefined, true);
+        throw UNDONE;
+      });
+    } catch (error) {
+      if (error !== UNDONE) throw error;
     }
   }
 

@@ -12,6 +12,7 @@ import {
 } from '@eventloom/core';
 import type { ClaimOutcome, LeaseClaim } from '../lease-claim.ts';
 import type {
+  AppendCheck,
   AppendOutcome,
   BeginOutcome,
   CreatedSession,
@@ -134,6 +135,10 @@ export class PostgresSessionDriver implements SessionDriver {
 
   appendEvent(append: EventAppend): Promise<AppendOutcome> {
     return this.#appender.append(append);
+  }
+
+  checkAppend(check: AppendCheck): Promise<void> {
+    return this.#appender.check(check);
   }
 
   appendEvents(appends: readonly EventAppend[]): Promise<AppendOutcome[]> {

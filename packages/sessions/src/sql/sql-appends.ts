@@ -1,5 +1,5 @@
 import type { Event, SessionLease } from '@eventloom/core';
-import type { AppendOutcome, EventAppend, RunClaim, RunEnd, RunMessage } from '../session-driver.ts';
+import type { AppendCheck, AppendOutcome, EventAppend, RunClaim, RunEnd, RunMessage } from '../session-driver.ts';
 import { findSession } from './find-session.ts';
 import type { SqlConnection } from './sql-connection.ts';
 import { type EventPlace, nextHighTimestamp, type SqlEvents } from './sql-events.ts';
@@ -69,6 +69,18 @@ export class SqlAppends {
     // The position is remembered only after the commit, which may fail.
     if (lease && found) leases.remember(lease, found);
     return outcome;
+  }
+
+  /** Appends an event, even if its session is locked. Called inside a transaction that is rolled back. @throws SizeLimitError */
+  check(check: AppendCheck): void {
+    const { events, state } = this.#parts;
+    const { appName, userId, event, nowMs, writes } = check;
+    const text = events.toText(event);
+    const row = findSession(this.#sql, check);
+    if (!row) return;
+    const { pk, last_seq: lastSeq, epoch } = row;
+    events.insert({ pk, seq: lastSeq + 1, highTimestamp: event.timestamp }, event, text, nowMs, epoch);
+    state.write(appName, userId, pk, writes);
   }
 
   /** Appends events in one transaction. @throws SizeLimitError and InvalidEventError, with nothing changed */

@@ -10,8 +10,10 @@ import type {
   SessionLease,
   ToolLedgerEntry,
 } from '@eventloom/core';
+import { UNDONE } from '../errors.ts';
 import type { ClaimOutcome, ClaimRefusal, LeaseClaim } from '../lease-claim.ts';
 import {
+  type AppendCheck,
   type AppendOutcome,
   type BeginOutcome,
   type CreatedSession,
@@ -199,6 +201,17 @@ export class SqlSessionDriver implements SessionDriver {
 
   appendEvent(append: EventAppend): MaybePromise<AppendOutcome> {
     return this.#work.write(() => this.#appends.append(append));
+  }
+
+  async checkAppend(check: AppendCheck): Promise<void> {
+    try {
+      await this.#write(() => {
+        this.#appends.check(check);
+        throw UNDONE;
+      });
+    } catch (error) {
+      if (error !== UNDONE) throw error;
+    }
   }
 
   appendEvents(appends: readonly EventAppend[]): MaybePromise<AppendOutcome[]> {

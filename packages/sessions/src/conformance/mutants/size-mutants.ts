@@ -32,6 +32,26 @@ export const sizeMutants: readonly Mutant[] = [
     appendEvent: (append) =>
       driver.appendEvent({ ...append, writes: append.writes.filter(({ key }) => key !== 'more') }),
   })),
+  brokenDriver('size.check', 'accepts every state', () => ({ checkAppend: () => undefined })),
+  brokenDriver('size.check', 'writes the state of the app', (driver) => ({
+    checkAppend(check) {
+      driver.checkAppend(check);
+      const writes = check.writes.filter(({ scope }) => scope === 'app');
+      driver.createSession({ ...check, sessionId: 'checked', writes });
+    },
+  })),
+  brokenDriver('size.check', 'takes the session over', (driver) => ({
+    checkAppend(check) {
+      driver.checkAppend(check);
+      driver.claimLease({ ...check, ttlMs: 1000, takeOver: true, ticket: undefined });
+    },
+  })),
+  brokenDriver('size.check', 'refuses events for a session that does not exist', (driver) => ({
+    checkAppend(check) {
+      driver.checkAppend(check);
+      if (!driver.findRun(check, 'e-1')) throw new SizeLimitError('the session does not exist');
+    },
+  })),
   brokenEvents('size.events', 'truncates long text', (events) =>
     events.map((event): Event => {
       const text = event.content?.parts?.[0]?.text;
