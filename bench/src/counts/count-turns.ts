@@ -52,6 +52,8 @@ if (side !== 'floor') {
   counts.sqlite = await count(await inOneSqliteSession(models.text));
   counts.agent = await count(async () => void createAgent(models.text));
   counts.waiting = { ...NOTHING, bytes: await countWaitingBytes() };
+  // Last, because its session grows.
+  counts.sqliteCalls = await count(await inOneSqliteSession(models.parallelCalls));
 }
 console.log(JSON.stringify(counts));
 
