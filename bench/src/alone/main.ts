@@ -2,7 +2,7 @@
  * Times turns with one process per measurement, also those of other checkouts of this repository, and of the floor. The
  * processes of all sides take turns, so that other load of the machine affects all of them.
  *
- * node src/alone/main.ts [--rounds=5] [--sessions=keep] [--workloads=W1,W2,W3,W5] [checkout...]
+ * node src/alone/main.ts [--rounds=5] [--sessions=keep] [--workloads=W1,W2,W3,W5,W8,W8-calls] [checkout...]
  */
 import { execFileSync } from 'node:child_process';
 import { basename, join, resolve } from 'node:path';
@@ -14,7 +14,7 @@ const { values, positionals } = parseArgs({
   options: {
     rounds: { type: 'string', default: '5' },
     sessions: { type: 'string', default: 'delete' },
-    workloads: { type: 'string', default: 'W1,W2,W3,W5' },
+    workloads: { type: 'string', default: 'W1,W2,W3,W5,W8,W8-calls' },
   },
 });
 const here = resolve(import.meta.dirname, '../../..');
