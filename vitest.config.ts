@@ -41,6 +41,7 @@ const limits = { testTimeout: 300_000, hookTimeout: 300_000, expect: { poll: { t
 const longTests = [
   'tests/nemesis/',
   'tests/agent-trees/',
+  'tests/workflows/',
   'tests/back-ends/',
   'tests/processes/',
   'tests/clients/',

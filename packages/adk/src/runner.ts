@@ -292,7 +292,7 @@ const EPHEMERAL_PARAMS: OptionRules<RunEphemeralParams> = {
   customMetadata: 'object',
 };
 
-/** The newest events of a session among which a question is looked for. */
+/** The number of the newest events of a session among which a question is looked for, besides those of the last run. */
 const RECENT_EVENTS = 200;
 
 /** Returns the text of a message that consists of texts. */
@@ -305,8 +305,14 @@ async function readRecentEvents(
   { appName, sessionService }: Runner,
   { userId, sessionId }: RunAsyncParams,
 ): Promise<readonly Event[]> {
-  const config = { numRecentEvents: RECENT_EVENTS };
-  return (await sessionService.getSession({ appName, userId, sessionId, config }))?.events ?? [];
+  const key = { appName, userId, sessionId };
+  const recent =
+    (await sessionService.getSession({ ...key, config: { numRecentEvents: RECENT_EVENTS } }))?.events ?? [];
+  const last = recent.at(-1);
+  if (!last || recent.length < RECENT_EVENTS) return recent;
+  const run = await sessionService.findRun({ ...key, id: last.invocationId });
+  const session = run && (await sessionService.getSession({ ...key, config: { afterSeq: run.firstSeq - 1 } }));
+  return session && session.events.length > recent.length ? session.events : recent;
 }
 
 /** Reads the stored message of a request that was sent before; undefined for a new one. */

@@ -221,4 +221,31 @@ describe('a text answers the only question of a workflow', () => {
     }
     expect(outputsOf(await send('Oslo'))).toEqual([['z', 'z: "Oslo"']]);
   });
+
+  test('in a workflow that an agent in a node calls as a tool, after many events', async () => {
+    const talkative = node(
+      function* () {
+        for (let count = 0; count < 250; count++)
+          yield createEvent({ content: { role: 'model', parts: [{ text: 'Hm.' }] } });
+      },
+      { name: 'talkative' },
+    );
+    const flow = new Workflow({
+      name: 'flow',
+      inputSchema: { type: 'object' },
+      edges: [['START', talkative, ask, say('z')]],
+    });
+    const caller = new LlmAgent({
+      name: 'caller',
+      model: new ScriptedModel([{ calls: [{ name: 'flow' }] }, 'Done.']),
+      tools: [flow],
+    });
+    const { send } = await talk([['START', caller, say('end')]]);
+    await send('go');
+    expect(outputsOf(await send('Oslo'))).toEqual([
+      ['z', 'z: "Oslo"'],
+      ['caller', 'Done.'],
+      ['end', 'end: "Done."'],
+    ]);
+  });
 });
