@@ -3,7 +3,6 @@ import type { NodeResult } from './node-context.ts';
 
 /** The runs that one attempt of a node made with `runNode`. */
 export class DynamicRuns {
-  readonly attempt: number;
   /** The runs by their paths. */
   readonly started = new Map<string, Promise<NodeResult>>();
   /** Paths of the runs that have not settled. */
@@ -11,10 +10,6 @@ export class DynamicRuns {
   readonly #counts = new Map<string, number>();
   /** The given ids that could be numbers of runs, by the name of the node. */
   readonly #givenNumbers = new Map<string, string>();
-
-  constructor(attempt: number) {
-    this.attempt = attempt;
-  }
 
   /** Adds a run, and returns it. */
   start(path: string, run: Promise<NodeResult>): Promise<NodeResult> {

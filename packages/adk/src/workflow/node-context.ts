@@ -12,6 +12,7 @@ import {
 import type { AbortGuard } from '@eventloom/core/internal';
 import type { SchemaLike } from '@eventloom/tools';
 import type { BaseNode } from './base-node.ts';
+import { DynamicRuns } from './dynamic-runs.ts';
 import { StateSchema } from './state-schema.ts';
 import type { WorkflowStream } from './workflow-stream.ts';
 
@@ -123,6 +124,8 @@ export class AdkNodeContext implements NodeResult {
   reportedError: { readonly errorCode: string; readonly errorMessage: string | undefined } | undefined;
   /** Changes of state that no event holds yet. */
   actions: EventActions = createEventActions();
+  /** The runs that the attempt made with `runNode`. @internal */
+  dynamicRuns = new DynamicRuns();
   readonly place: NodePlace;
   readonly #schema: StateSchema | undefined;
   #guard: AbortGuard;
@@ -149,6 +152,7 @@ export class AdkNodeContext implements NodeResult {
     this.hasResultEvent = false;
     this.interruptIds = [];
     this.reportedError = undefined;
+    this.dynamicRuns = new DynamicRuns();
     this.actions = createEventActions();
     this.#state = undefined;
     this.#guard = guard;

@@ -7,7 +7,7 @@ import {
   RunAbortedError,
 } from '@eventloom/core';
 import { type AbortGuard, EventQueue } from '@eventloom/core/internal';
-import { type NodePlace, withNode } from './node-context.ts';
+import { type AdkNodeContext, type NodePlace, withNode } from './node-context.ts';
 import { createNodeErrorEvent } from './node-error-event.ts';
 
 /** The place of the node around one that failed. */
@@ -83,6 +83,12 @@ export class WorkflowStream {
     const own = params.branch ?? branch;
     // The context of a workflow that is called as a tool has a branch of its own, and the branch of the node is below it.
     return this.post(withNode(place, own === undefined ? event : { ...event, branch: own }));
+  }
+
+  /** Posts the changes of state of a node that no event holds yet. */
+  async postActions(context: AdkNodeContext, author: string): Promise<void> {
+    const actions = context.takeActions();
+    if (actions) await this.postOf(context.place, { author, actions });
   }
 
   /** Notes the number of the attempt after which an error was thrown. */
