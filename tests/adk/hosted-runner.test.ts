@@ -1,4 +1,4 @@
-import { type BaseAgent, FunctionTool, InMemorySessionService, LlmAgent, Runner } from '@eventloom/adk';
+import { type BaseAgent, FunctionTool, InMemorySessionService, LlmAgent, Runner, Workflow } from '@eventloom/adk';
 import { type Event, ModelError } from '@eventloom/core';
 import { createServer } from '@eventloom/server';
 import { Gate, ScriptedModel } from '@eventloom/testing';
@@ -110,6 +110,27 @@ test.each([
       expect(await state.json()).toMatchObject({ state: 'failed', code });
       const numbered = await request('POST', '/run_sse', body, { 'eventloom-event-ids': '1' });
       expect(framesOf(await numbered.text()).at(-1)).toMatchObject({ code, error: expect.any(String) });
+    }
+  },
+);
+
+test.each(['/run', '/run_sse'])(
+  'clients of the ADK get the failure of a workflow as an error of %s, also if the model of a node failed, as from its server',
+  async (route) => {
+    const failed = failing(new ModelError('slow down', { errorCode: 'RESOURCE_EXHAUSTED' }));
+    const { request } = await open(new Workflow({ name: 'flow', edges: [['START', failed]] }));
+    const body = { appName: 'app', userId: 'ann', sessionId: 's', requestId: 'r1', newMessage: HELLO };
+    // A repeated request gets the same answer.
+    for (const times of [1, 2]) {
+      const answer = await request('POST', route, body);
+      const text = await answer.text();
+      const last: unknown = route === '/run' ? JSON.parse(text) : framesOf(text).at(-1);
+      const error = "Node 'helper' failed: RESOURCE_EXHAUSTED: slow down";
+      expect([times, answer.status, last]).toEqual([
+        times,
+        route === '/run' ? 500 : 200,
+        { error, code: 'ADK_NODE_REPORTED' },
+      ]);
     }
   },
 );

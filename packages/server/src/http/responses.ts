@@ -108,8 +108,10 @@ export function adkSseFrames(): FrameEncoder {
   let last = '{}';
   return {
     encode(json, position) {
-      const isRepeated =
-        position !== undefined && json.startsWith('{"error":') && isOfModel((JSON.parse(last) as Event).error ?? {});
+      const isEnd = position !== undefined && json.startsWith('{"error":');
+      const { error, errorCode }: Partial<Event> = isEnd ? (JSON.parse(last) as Event) : {};
+      // The failure of a workflow has another code than the event of the node whose model failed.
+      const isRepeated = error && isOfModel(error) && errorCode === (JSON.parse(json) as { code?: unknown }).code;
       last = json;
       return isRepeated ? '' : SSE_FRAMES.encode(json, position);
     },

@@ -95,9 +95,9 @@ async function runEvents(request: ServerRequest, requested: RequestedRun, invoca
   let last: Event | undefined;
   for await (const { id, event, error } of run.items()) {
     // The error event before the failure of the run has the code of the error's class, which determines the status. An error without an id
-    // comes from reading.
+    // comes from reading, and the failure of a workflow has another code than the event of the node that failed.
     if (error) {
-      const failed = id === undefined ? undefined : last?.error;
+      const failed = id === undefined || last?.errorCode !== error.code ? undefined : last?.error;
       if (failed && isOnlyEvent(request, requested.log, failed)) break;
       return jsonTextResponse(JSON.stringify(error), headers, errorStatus(failed?.code ?? error.code));
     }
