@@ -29,7 +29,7 @@ export type {
   InputRequest,
   ToolConfirmation,
 } from './event/event-actions.ts';
-export { createEventActions } from './event/event-actions.ts';
+export { createEventActions } from './event/create-event.ts';
 export type { EventParams } from './event/create-event.ts';
 export { createEvent } from './event/create-event.ts';
 export { getFunctionCalls, getFunctionResponses, isDoneResponse, isFinalResponse } from './event/event-predicates.ts';

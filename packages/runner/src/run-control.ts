@@ -15,28 +15,23 @@ import { AbortGuard, type ObservedOperation, streamedRecordOf } from '@eventloom
 import { type AgentDriver, DONE, type EventResult } from './agent-driver.ts';
 import type { EventCommitter } from './event-committer.ts';
 import { run } from './run.ts';
+import { type AskedRun, ChunkShortcut } from './chunk-shortcut.ts';
 import type { RunInput, RunStart } from './run-request.ts';
 import type { RunStream } from './run-stream.ts';
 import type { Runner } from './runner.ts';
 import type { SessionHolder } from './session-lock.ts';
 
-/** The agent whose chunks pass `run` by, and the committer that completes them. */
-interface ChunkSource {
-  readonly driver: AgentDriver;
-  readonly committer: EventCommitter;
-}
-
 /**
  * The stream of one run, and the runner's handle on it. Three parties use it:
  *
- * - The reader calls `next`, which steps the generator `run`; the constructor creates it. Chunks go from the agent to the reader without it: see
- *   `passChunks`.
+ * - The reader calls `next`, which steps the generator `run`; the constructor creates it. Chunks after the first go from the agent to the reader
+ *   without it: see `ChunkShortcut`.
  * - `run` asks the agent for its events with `nextStep`, and notes here that the run has begun, how far it has come, and its end.
  * - A run that wants the session calls `yieldSession`: see `SessionHolder`. The caller's abort signal calls `abort`.
  *
  * It is not a generator with extra properties: setting them would cost half a microsecond.
  */
-export class RunControl implements RunStream, SessionHolder {
+export class RunControl implements RunStream, SessionHolder, AskedRun {
   invocationId: string;
   /** The live side of a live run, once its parameters are checked. */
   live: LiveRun | undefined;
@@ -60,20 +55,10 @@ export class RunControl implements RunStream, SessionHolder {
   readonly #input: RunInput;
   /** The id of this run, unless its message continues another one. */
   readonly #ownId: string;
-  readonly #events: AsyncGenerator<Event, void, undefined>;
+  readonly #events: ChunkShortcut;
   /** Rejects the wait for the agent's next event. */
   #interrupt: ((reason: EventloomError) => void) | undefined;
   #phase: 'new' | 'read' | 'ended' = 'new';
-  /** The source of the chunks that pass `run` by, while `run` waits at a chunk that it has yielded. */
-  #chunks: ChunkSource | undefined;
-  /** The pending request for a chunk that passes `run` by. */
-  #nextChunk: Promise<EventResult> | undefined;
-  /** The last of the requests that wait for that request. */
-  #lastQueued: Promise<EventResult> | undefined;
-  /** Number of requests that `run` has not answered. */
-  #unanswered = 0;
-  /** The agent's step after its last chunk, which `run` gets as its next step. */
-  #stepAfterChunks: EventResult | undefined;
   #whenBegun: PromiseWithResolvers<boolean> | undefined;
   #onSignal: (() => void) | undefined;
 
@@ -85,12 +70,12 @@ export class RunControl implements RunStream, SessionHolder {
     const signal = input.params?.abortSignal;
     // The run checks its parameters when it begins, and then refuses a value that is not a signal.
     this.signal = typeof signal?.aborted === 'boolean' ? signal : undefined;
-    this.#events = run(runner, input, this);
+    this.#events = new ChunkShortcut(this, run(runner, input, this));
   }
 
   /** Moves `offset` to an event with this sequence number, which is about to be yielded. Returns the event. */
   advanceTo(event: Event, seq: number): Event {
-    this.#unanswered--;
+    this.#events.unanswered--;
     this.offset = seq - this.firstSeq;
     return event;
   }
@@ -100,7 +85,7 @@ export class RunControl implements RunStream, SessionHolder {
    * unchanged. Returns the event.
    */
   advanceIn({ events, lastSeq }: Session, event: Event): Event {
-    this.#unanswered--;
+    this.#events.unanswered--;
     const { id } = event;
     // Events of agents called as tools may be stored after this event. An event of such an agent is yielded at the
     // offset of its record.
@@ -150,25 +135,12 @@ export class RunControl implements RunStream, SessionHolder {
 
   /** Asks the agent for its next event. Does not wait for an agent that ignores an abort. */
   nextStep(driver: AgentDriver): MaybePromise<EventResult> {
+    const { stepAfterChunks } = this.#events;
+    if (stepAfterChunks) {
+      this.#events.stepAfterChunks = undefined;
+      return stepAfterChunks;
+    }
     if (driver.isDone) return DONE;
-    const asked = this.#stepAfterChunks;
-    this.#stepAfterChunks = undefined;
-    return asked ?? this.#askAgent(driver);
-  }
-
-  /**
-   * Lets the chunks after this one pass `run` by: they go from the agent to the reader directly, which takes a fifth less time. The first
-   * step of the agent that is not a chunk continues `run`. Returns the chunk.
-   */
-  passChunks(driver: AgentDriver, committer: EventCommitter, chunk: Event): Event {
-    this.#unanswered--;
-    // A live run waits for its client as well, and plugins may turn a chunk into an event that is stored. If a further request waits for `run`,
-    // that one comes first.
-    if (!this.live && !committer.asksPlugins && this.#unanswered === 0) this.#chunks = { driver, committer };
-    return chunk;
-  }
-
-  #askAgent(driver: AgentDriver): Promise<EventResult> {
     if (this.abortReason) throw this.abortReason;
     const { promise, resolve, reject } = Promise.withResolvers<EventResult>();
     // Set before the step, because the step may abort the run. A live run has its own wait for its client.
@@ -178,6 +150,14 @@ export class RunControl implements RunStream, SessionHolder {
     // Promises are chained directly: engines follow such a chain to show asynchronous stack frames.
     step.then(resolve, reject);
     return promise;
+  }
+
+  /** Lets the chunks after this one go from the agent to the reader directly: see `ChunkShortcut`. Returns the chunk. */
+  passChunks(driver: AgentDriver, committer: EventCommitter, chunk: Event): Event {
+    this.#events.unanswered--;
+    // A live run waits for its client as well, and plugins may turn a chunk into an event that is stored.
+    if (!this.live && !committer.asksPlugins) this.#events.passChunks(driver, committer);
+    return chunk;
   }
 
   /** Runs one step of the run inside the operation that observes it. */
@@ -246,68 +226,17 @@ export class RunControl implements RunStream, SessionHolder {
 
   next(): Promise<EventResult> {
     if (this.#phase === 'new') this.#phase = 'read';
-    const pending = this.#lastQueued ?? this.#nextChunk;
-    return pending ? this.#queue(pending, () => this.#ask()) : this.#ask();
+    return this.#events.next();
   }
 
   return(): Promise<EventResult> {
-    const pending = this.#lastQueued ?? this.#nextChunk;
-    if (pending) return this.#queue(pending, () => this.#events.return(undefined));
     this.#endUnbegun();
-    return this.#events.return(undefined);
+    return this.#events.return();
   }
 
   throw(error: unknown): Promise<EventResult> {
-    const pending = this.#lastQueued ?? this.#nextChunk;
-    if (pending) return this.#queue(pending, () => this.#events.throw(error));
     this.#endUnbegun();
     return this.#events.throw(error);
-  }
-
-  /** Makes a request once the pending ones are answered, which is the order in which a generator answers. */
-  #queue(pending: Promise<EventResult>, request: () => Promise<EventResult>): Promise<EventResult> {
-    const answer = pending.then(request, request);
-    this.#lastQueued = answer;
-    const leave = (): void => {
-      if (this.#lastQueued === answer) this.#lastQueued = undefined;
-    };
-    answer.then(leave, leave);
-    return answer;
-  }
-
-  #ask(): Promise<EventResult> {
-    const chunks = this.#chunks;
-    if (!chunks || this.abortReason) return this.#continue();
-    this.#nextChunk = this.#askAgent(chunks.driver).then(this.#onStep, this.#onFailure);
-    return this.#nextChunk;
-  }
-
-  /** Hands a chunk to the reader, and any other step to `run`. */
-  readonly #onStep = (step: EventResult): MaybePromise<EventResult> => {
-    this.#nextChunk = undefined;
-    if (step.done !== true && step.value?.partial === true && this.#chunks) {
-      try {
-        const value = this.#chunks.committer.commitChunk(step.value);
-        return value === step.value ? step : { done: false, value };
-      } catch (error) {
-        return this.#onFailure(error);
-      }
-    }
-    this.#stepAfterChunks = step;
-    return this.#continue();
-  };
-
-  readonly #onFailure = (error: unknown): Promise<EventResult> => {
-    this.#nextChunk = undefined;
-    this.#chunks = undefined;
-    this.#unanswered++;
-    return this.#events.throw(error);
-  };
-
-  #continue(): Promise<EventResult> {
-    this.#chunks = undefined;
-    this.#unanswered++;
-    return this.#events.next();
   }
 
   /** Ends the stream if the run has not begun. A generator that is closed before its first step runs none of its code. */

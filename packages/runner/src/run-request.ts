@@ -49,7 +49,7 @@ export interface RunAsyncParams {
   /**
    * Resumes this run of the session in place of starting one. The run must have been started as `resumable`, and must not have ended: its
    * process was lost, or it waits for an answer. `streamingMode`, `completionEvent`, `maxLlmCalls`, `maxParallelToolCalls`,
-   * `clientTools`, `requestId` and `customMetadata` are those it began with, unless others are given. Other options of `runConfig` are
+   * `clientTools`, `pauseOnToolCalls`, `requestId` and `customMetadata` are those it began with, unless others are given. Other options of `runConfig` are
    * not remembered: give them again. A run that the session does not have throws RunNotFoundError.
    */
   readonly invocationId?: string | undefined;

@@ -34,9 +34,12 @@ import { replaceMessage, storeMessage } from './store-message.ts';
 
 /**
  * One run, from its parameters to the release of its session: lock the session, decide what the run continues, store
- * the message, drive the agent, store the end, unlock. No other code drives an agent or commits its events. A message
- * that no plugin and no file can change is stored in the call that locks the session, and the last event of a run, if
- * nothing can follow it, in the call that unlocks the session.
+ * the message, drive the agent, store the end, unlock. No other code drives the agent of a run, except for chunks after
+ * the first one: see `ChunkShortcut`. `docs/design/a-turn.md` follows a turn, a resume, a confirmation and a live run
+ * through this function and what it calls.
+ *
+ * A message that no plugin and no file can change is stored in the call that locks the session, and the last event of a
+ * run, if nothing can follow it, in the call that unlocks the session.
  *
  * The inner `try` begins when the session is locked, and ends with the end of the run in the session: the outcome, a
  * failure, or the loss of the reader. The outer one unlocks the session in every case.

@@ -1,3 +1,4 @@
+import { createEventActions } from './create-event.ts';
 import { setOwn } from '../content/json.ts';
 
 /** A request to a person to confirm a tool call, and their answer. */
@@ -90,15 +91,6 @@ export interface EventActions {
   history?: HistoryPointer;
 }
 
-/**
- * Creates the `actions` of an event: a copy of the given ones, with an empty `stateDelta` and `artifactDelta` where these are absent.
- * `createEvent` and `context.createEvent` call it themselves.
- */
-export function createEventActions(actions?: Partial<EventActions>): EventActions {
-  if (!actions) return { stateDelta: {}, artifactDelta: {} };
-  return { ...actions, stateDelta: actions.stateDelta ?? {}, artifactDelta: actions.artifactDelta ?? {} };
-}
-
 /** True if the actions contain no change and no signal. */
 export function isEmptyActions(actions: Partial<EventActions>): boolean {
   for (const key in actions) {
@@ -150,12 +142,4 @@ function assignOwn<T>(target: Record<string, T>, source: Readonly<Record<string,
 /** True if the tools ended the agent's turn, with `skipSummarization` or a transfer to another agent. */
 export function leavesAgent({ skipSummarization, transferToAgent }: EventActions): boolean {
   return skipSummarization === true || transferToAgent !== undefined;
-}
-
-/**
- * Returns true for the actions of a rewind or a compaction: the effective history must be computed again from the first event. An event that
- * a program added to the list of its run may lack actions.
- */
-export function rewritesHistory(actions: EventActions | undefined): boolean {
-  return actions?.rewindBeforeInvocationId !== undefined || actions?.compaction !== undefined;
 }

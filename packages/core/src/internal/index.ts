@@ -77,13 +77,7 @@ export {
 } from '../event/branch.ts';
 export { errorCodeOf, reasonOf, StoredError } from '../errors.ts';
 export { checkEventFields, createErrorEvent, fillKind, isYieldedAgain, toSeconds } from '../event/create-event.ts';
-export {
-  afterCovered,
-  isEmptyActions,
-  leavesAgent,
-  mergeEventActions,
-  rewritesHistory,
-} from '../event/event-actions.ts';
+export { afterCovered, isEmptyActions, leavesAgent, mergeEventActions } from '../event/event-actions.ts';
 export {
   isBookkeeping,
   hasTrailingCodeExecutionResult,

@@ -1,5 +1,6 @@
 import type { FunctionCall, FunctionResponsePart } from '../content/content.ts';
-import { createEventActions, type EventActions } from '../event/event-actions.ts';
+import { createEventActions } from '../event/create-event.ts';
+import type { EventActions } from '../event/event-actions.ts';
 import { sealJson } from '../content/copy-json.ts';
 import { describeKind, isRecord, type JsonValue } from '../content/json.ts';
 import { InvalidRequestError } from '../errors.ts';

@@ -1,7 +1,8 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { InvalidRequestError, StateKeyError, StateValueError } from '../errors.ts';
-import { createEventActions, type EventActions } from '../event/event-actions.ts';
+import { createEventActions } from '../event/create-event.ts';
+import type { EventActions } from '../event/event-actions.ts';
 import { checkStateDelta, State, StateReader } from './state.ts';
 
 /** State over a view, with the actions of the event to come. */

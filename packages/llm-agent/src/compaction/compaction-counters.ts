@@ -1,5 +1,6 @@
 import type { Event } from '@eventloom/core';
-import { enclosureOf, rewritesHistory } from '@eventloom/core/internal';
+import { enclosureOf } from '@eventloom/core/internal';
+import { rewritesHistory } from '../contents/event-content.ts';
 import { effectiveHistory } from './effective-history.ts';
 
 /** Estimated characters per token, for text whose tokens no model reported. */

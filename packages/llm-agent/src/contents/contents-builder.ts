@@ -25,7 +25,6 @@ import {
   isVisibleOn,
   moveResponseParts,
   NO_PARTS,
-  rewritesHistory,
   reportsLostCalls,
 } from '@eventloom/core/internal';
 import { effectiveEvents } from '../compaction/effective-history.ts';
@@ -37,6 +36,7 @@ import {
   toSpokenContent,
   transcriptionOf,
   withoutClientId,
+  rewritesHistory,
 } from './event-content.ts';
 
 /** The parts of an invocation context that the contents depend on. */

@@ -1,4 +1,4 @@
-import type { Content, Event, Part } from '@eventloom/core';
+import type { Content, Event, EventActions, Part } from '@eventloom/core';
 import { isPersonRequest } from '@eventloom/core/internal';
 import { type CodeStyle, codePartText } from '../code-execution/code-contents.ts';
 
@@ -131,4 +131,12 @@ function toForeignParts(author: string, part: Part): Part[] {
     return [{ text: `[${author}] ${part.executableCode ? 'ran code' : 'got the result'}:\n${code}` }];
   if (text === undefined) return [part];
   return text === '' ? [] : [{ text: `[${author}] said: ${text}` }];
+}
+
+/**
+ * Returns true for the actions of a rewind or a compaction: the effective history must be computed again from the first event. An event that
+ * a program added to the list of its run may lack actions.
+ */
+export function rewritesHistory(actions: EventActions | undefined): boolean {
+  return actions?.rewindBeforeInvocationId !== undefined || actions?.compaction !== undefined;
 }
