@@ -87,8 +87,8 @@ test('a returned list is a copy', () => {
 const ENOUGH_TO_COLLIDE = 400_000;
 
 test('every id keeps its first index, even if hashes collide', () => {
-  const ids = Array.from({ length: ENOUGH_TO_COLLIDE }, (_, index) => `event ${index}`);
-  const table = new EventIds({ idAt: (index) => ids[index] });
-  expect(ids.findIndex((id, index) => table.claim(id, index) !== index)).toBe(-1);
-  expect(ids.findIndex((id, index) => table.claim(id, ENOUGH_TO_COLLIDE) !== index)).toBe(-1);
+  const events = Array.from({ length: ENOUGH_TO_COLLIDE }, (_, index) => ({ id: `event ${index}` }));
+  const table = new EventIds(events);
+  expect(events.findIndex(({ id }, index) => table.claim(id, index) !== index)).toBe(-1);
+  expect(events.findIndex(({ id }, index) => table.claim(id, ENOUGH_TO_COLLIDE) !== index)).toBe(-1);
 });

@@ -32,7 +32,7 @@ export class StoredEvents {
   /** Stores the event. If an event with its id is already stored, returns that event and stores nothing. */
   add(event: Event): Event | undefined {
     const found = this.#ids.claim(event.id, this.length);
-    if (found < this.length) return this.#at(found);
+    if (found < this.length) return this.at(found);
     const { timestamp } = event;
     const { compaction } = event.actions;
     let block = this.#blocks.at(-1);
@@ -71,12 +71,8 @@ export class StoredEvents {
     return parts.length === 1 ? (parts[0] ?? []) : parts.reverse().flat();
   }
 
-  /** Returns the id of the event at an index; undefined if there is none yet. */
-  idAt(index: number): string | undefined {
-    return this.#at(index)?.id;
-  }
-
-  #at(index: number): Event | undefined {
+  /** Returns the event at an index; undefined if there is none yet. */
+  at(index: number): Event | undefined {
     return this.#blocks[index >>> BLOCK_BITS]?.events[index & (BLOCK - 1)];
   }
 
@@ -110,8 +106,8 @@ function readBlock(
   return found.reverse();
 }
 
-/** Number of events from which a table finds an id faster than a search in the list of hashes. */
-const TABLE_FROM = 128;
+/** Number of events from which a table finds an id faster than a comparison with each. */
+const TABLE_FROM = 32;
 const FIRST_SLOTS = 4 * TABLE_FROM;
 /** A random seed, so that clients cannot choose ids that collide. */
 const SEED = Math.floor(Math.random() * 2 ** 30);
@@ -119,19 +115,16 @@ const NO_SLOTS = new Int32Array(0);
 
 /** The events whose ids are indexed. */
 export interface IdentifiedEvents {
-  /** Returns the id of the event at an index; undefined if there is none yet. */
-  idAt(index: number): string | undefined;
+  /** Returns the event at an index; undefined if there is none yet. */
+  at(index: number): Pick<Event, 'id'> | undefined;
 }
 
 /**
- * The indexes of events by id. A few ids are kept as a list of hashes in the order of the events, which an engine searches faster than it
- * builds a table. From 128 ids they are kept as a hash table of numbers that is at most half full. A Map would spread texts over the heap,
- * and each look-up in a large Map would wait for several of them.
+ * The indexes of events by id. A new id is compared with a few others one by one. From 32 ids they are kept as a hash table of numbers that
+ * is at most half full. A Map would spread texts over the heap, and each look-up in a large Map would wait for several of them.
  */
 export class EventIds {
   readonly #events: IdentifiedEvents;
-  /** The hashes of the first ids; empty once there is a table. */
-  #few: number[] = [];
   #hashes = NO_SLOTS;
   /** The table: index plus 1, or 0 in a free slot. */
   #places = NO_SLOTS;
@@ -143,20 +136,19 @@ export class EventIds {
 
   /** Returns the index of the event with this id. A new id gets `index`, which must be the number of ids so far. */
   claim(id: string, index: number): number {
-    const hash = hashOf(id);
-    if (this.#places.length > 0) return this.#claimSlot(id, hash, index);
-    const few = this.#few;
-    for (let at = few.indexOf(hash); at >= 0; at = few.indexOf(hash, at + 1))
-      if (this.#events.idAt(at) === id) return at;
-    if (few.push(hash) === TABLE_FROM) this.#tabulate();
-    return index;
+    if (index < TABLE_FROM) {
+      for (let at = 0; at < index; at++) if (this.#events.at(at)?.id === id) return at;
+      return index;
+    }
+    if (this.#size === 0) this.#tabulate();
+    return this.#claimSlot(id, hashOf(id), index);
   }
 
   #claimSlot(id: string, hash: number, index: number): number {
     const mask = this.#places.length - 1;
     let slot = hash & mask;
     for (let place = this.#places[slot]; place; place = this.#places[slot]) {
-      if (this.#hashes[slot] === hash && this.#events.idAt(place - 1) === id) return place - 1;
+      if (this.#hashes[slot] === hash && this.#events.at(place - 1)?.id === id) return place - 1;
       slot = (slot + 1) & mask;
     }
     this.#hashes[slot] = hash;
@@ -166,12 +158,10 @@ export class EventIds {
   }
 
   #tabulate(): void {
-    const few = this.#few;
-    this.#few = [];
     this.#hashes = new Int32Array(FIRST_SLOTS);
     this.#places = new Int32Array(FIRST_SLOTS);
-    this.#size = few.length;
-    for (let index = 0; index < few.length; index++) this.#put(few[index] ?? 0, index + 1);
+    this.#size = TABLE_FROM;
+    for (let index = 0; index < TABLE_FROM; index++) this.#put(hashOf(this.#events.at(index)?.id ?? ''), index + 1);
   }
 
   #grow(): void {
