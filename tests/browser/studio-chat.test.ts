@@ -190,6 +190,54 @@ test('texts and files that cannot be drawn are shown as plain text or with a rea
   await cannot.waitFor({ state: 'detached' });
 });
 
+test('each text has the direction of its language, and a link to a footnote scrolls', async () => {
+  const arabic = 'افتح الملف `config.json` ثم شغّل الأمر `npm start` وانتظر.';
+  const { page, errors } = await open([
+    `${arabic}\n\n- ${arabic}\n\nOpen it.[^1]\n\n\`\`\`\nnpm start\n\`\`\`\n\n[^1]: A note.`,
+  ]);
+  await send(page, arabic);
+  const log = page.getByRole('log');
+  await log.getByText('A note.').waitFor();
+  const directionOf = (selector: string): Promise<string> =>
+    page.evaluate(`getComputedStyle(document.querySelector('[role=log] ${selector}')).direction`);
+  for (const selector of ['.user .plain', '.markdown > p:first-child', '.markdown li'])
+    expect([selector, await directionOf(selector)]).toEqual([selector, 'rtl']);
+  for (const selector of ['.markdown > p:nth-of-type(2)', '.markdown pre', '.footnotes'])
+    expect([selector, await directionOf(selector)]).toEqual([selector, 'ltr']);
+  await log.locator('.markdown sup a').click();
+  await log.locator('.footnotes a').click();
+  expect(page.context().pages()).toHaveLength(1);
+  expect(errors).toEqual([]);
+});
+
+test('long values are cut until the reader wants all of them, and then have no colors', async () => {
+  const rows = Array.from({ length: 20_000 }, (_, index) => ({ index, name: `row ${index}` }));
+  const list = new FunctionTool({ name: 'list', description: 'Lists.', execute: () => ({ rows }) });
+  const report = new FunctionTool({
+    name: 'report',
+    description: 'Reports.',
+    execute: (_args, context) => context.saveArtifact('report.txt', { text: `${'line\n'.repeat(50_000)}the end` }),
+  });
+  const { page, errors } = await open([{ calls: [{ name: 'list' }, { name: 'report' }] }, 'Done.'], {
+    tools: [list, report],
+  });
+  await send(page, 'List');
+  const log = page.getByRole('log');
+  await log.getByText('Done.').waitFor();
+  await log.locator('summary', { hasText: 'list' }).click();
+  const json = log.locator('.json').last();
+  await json.getByRole('button', { name: /^Show all .* characters$/ }).click();
+  await json.getByText('row 19999').waitFor();
+  expect(await json.locator('span').count()).toBe(0);
+  await log.getByRole('button', { name: 'report.txt' }).click();
+  const preview = page.getByRole('region', { name: 'report.txt' });
+  await preview.getByText('line').waitFor();
+  expect(await preview.getByText('the end').count()).toBe(0);
+  await preview.getByRole('button', { name: 'Show all 250,007 characters' }).click();
+  await preview.getByText('the end').waitFor();
+  expect(errors).toEqual([]);
+});
+
 test('the actions of a message are visible on a screen without a pointer', async () => {
   const opacity = (page: Page): Promise<string> =>
     page.evaluate(`getComputedStyle(document.querySelector('.message footer')).opacity`);

@@ -262,6 +262,25 @@ describe('a session', () => {
     await send(page, 'Draw');
     await page.getByRole('alert').getByText('The file empty.txt is empty.').waitFor();
     await page.getByRole('button', { name: 'Remove empty.txt' }).click();
+    // A file that is written again after it was attached can no longer be read.
+    await page.evaluate(`(async () => {
+      const handle = await (await navigator.storage.getDirectory()).getFileHandle('changed.txt', { create: true });
+      const write = async (text) => {
+        const stream = await handle.createWritable();
+        await stream.write(text);
+        await stream.close();
+      };
+      await write('before');
+      const pasted = new DataTransfer();
+      pasted.items.add(await handle.getFile());
+      document.querySelector('.composer textarea')
+        .dispatchEvent(new ClipboardEvent('paste', { clipboardData: pasted, bubbles: true }));
+      await write('after');
+    })()`);
+    await page.getByRole('button', { name: 'Remove changed.txt' }).waitFor();
+    await page.getByRole('textbox', { name: 'Message' }).press('Enter');
+    await page.getByRole('alert').getByText('The file changed.txt cannot be read').waitFor();
+    await page.getByRole('button', { name: 'Remove changed.txt' }).click();
     await send(page, 'Draw');
     const log = page.getByRole('log');
     await log.getByRole('img', { name: 'mine.png' }).waitFor();
@@ -317,7 +336,7 @@ describe('a trace', () => {
     );
     const bars = page.locator('.waterfall > li');
     const labels = (kind = ''): Promise<string[]> =>
-      page.locator(`.waterfall > li${kind} .span-label`).allTextContents();
+      page.locator(`.waterfall > li${kind} .span-name`).allTextContents();
     await page.getByRole('tab', { name: 'Trace' }).click();
     await send(page, 'What color?');
     await expect.poll(() => labels('[data-open=true]')).toEqual(['run', 'helper', 'scripted']);
@@ -329,9 +348,9 @@ describe('a trace', () => {
     await expect.poll(() => labels('[data-open=false]')).toHaveLength(5);
     await expect
       .poll(() => bars.last().textContent())
-      .toMatch(/tokens in 800, tokens out 100, first token (?:<1 ms|\d+ ms|[\d.]+ s), cost 1$/);
+      .toMatch(/tokens 800 in, 100 out · first token (?:<1 ms|\d+ ms|[\d.]+ s) · \$1$/);
     await expect.poll(() => bars.last().locator('.first-token').count()).toBe(1);
-    await page.getByText('2 model calls, 800 tokens in, 100 out, cost 1').waitFor();
+    await page.getByText('2 model calls, 800 tokens in, 100 out, $1').waitFor();
     expect(await page.getByText(source).count()).toBe(0);
     expect(await violations(page)).toEqual([]);
     await keepPicture(page, 'trace-of-spans');
@@ -409,9 +428,9 @@ describe('a trace', () => {
     await page.getByRole('tab', { name: 'Trace' }).click();
     await page.getByText(source).waitFor();
     await expect
-      .poll(() => page.locator('.waterfall .span-label').allTextContents())
+      .poll(() => page.locator('.waterfall .span-name').allTextContents())
       .toEqual(['run', 'helper', 'scripted']);
-    await page.getByText('1 model call, 800 tokens in, 100 out, cost 1').waitFor();
+    await page.getByText('1 model call, 800 tokens in, 100 out, $1').waitFor();
     await page.getByRole('button', { name: 'scripted' }).click();
     await page.locator('.waterfall').getByText('"text": "Blue."').waitFor();
     // A nested value of the state is folded.

@@ -195,7 +195,7 @@ test('events are found by their whole text, with their time and type, and rewoun
   await expect
     .poll(() => page.locator('.event-type').allTextContents())
     .toEqual(['message', 'call', 'result', 'message']);
-  expect(await rows.first().locator('time').textContent()).toMatch(/^\d\d:\d\d:\d\d.\d{3}$/);
+  expect(await rows.first().locator('time').textContent()).toMatch(/^\d+:\d\d:\d\d\.\d{3} [AP]M$/);
   await page.getByLabel('Search events').fill('NEEDLE');
   await expect.poll(() => rows.count()).toBe(1);
   await page.getByLabel('Search events').fill('nowhere');
@@ -377,6 +377,29 @@ test('an agent that is called as a tool is highlighted while it works, and stays
   await page.getByRole('log').getByText('Done.').waitFor();
   await page.locator('.agent[data-active=true]').waitFor({ state: 'detached' });
   await expect.poll(() => page.locator('.agent[data-seen=true] b').allTextContents()).toEqual(['helper', 'checker']);
+  expect(errors).toEqual([]);
+});
+
+test('an agent that an agent inside a tool calls is highlighted by the spans of the server', async () => {
+  const gate = new Gate();
+  const reader = new LlmAgent({ name: 'reader', model: new ScriptedModel([{ gate, text: 'Read.' }]) });
+  const calling = (name: string) => new ScriptedModel([{ calls: [{ name, args: { request: 'it' } }] }, 'Done.']);
+  const checker = new LlmAgent({
+    name: 'checker',
+    model: calling('reader'),
+    tools: [new AgentTool({ agent: reader })],
+  });
+  const agent = new LlmAgent({ name: 'helper', model: calling('checker'), tools: [new AgentTool({ agent: checker })] });
+  const { page, errors } = await open([], { agent, hasSpans: true });
+  await page.getByRole('tab', { name: 'Agents' }).click();
+  await send(page, 'Check it');
+  await gate.reached;
+  const active = page.locator('.agent[data-active=true] b');
+  await expect.poll(() => active.allTextContents()).toEqual(['helper', 'checker', 'reader']);
+  await page.locator('.agent-now').getByText('helper, checker, reader').waitFor();
+  gate.open();
+  await page.getByRole('log').getByText('Done.').waitFor();
+  await expect.poll(() => active.count()).toBe(0);
   expect(errors).toEqual([]);
 });
 

@@ -60,6 +60,17 @@ export const ask = new FunctionTool({
   },
 });
 
+/** A tool that asks with words that are wider than the page. */
+export const askLong = new FunctionTool({
+  name: 'ask_with_the_longest_name_that_a_tool_may_have_here_now',
+  description: 'Asks.',
+  execute: (_args, context) => {
+    const responseSchema = z.object({ [`field_${'f'.repeat(200)}`]: z.string().describe('d'.repeat(200)) });
+    const address = `https://example.com/?scope=${'x'.repeat(300)}`;
+    return context.requestInput({ key: 'code', message: `Open ${address}`, responseSchema });
+  },
+});
+
 const BASIC: AuthConfig = {
   authScheme: { type: 'http', scheme: 'basic' },
   rawAuthCredential: { authType: 'http', http: { scheme: 'basic' } },

@@ -4,7 +4,7 @@ import type { Locator, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { graph } from './studio-graph.ts';
 import { KEY, keepPicture, send, useStudio, violations } from './studio-page.ts';
-import { ask, login, look, pay, save } from './studio-tools.ts';
+import { ask, askLong, login, look, pay, save } from './studio-tools.ts';
 
 const { open } = useStudio();
 const tools = [look, pay, save, ask, login];
@@ -162,11 +162,28 @@ test.each([820, 1280])('every control is inside its part of the page on a screen
       return isInside ? [] : [control.outerHTML.slice(0, 100)];
     })`);
   expect(await tooWide()).toEqual([]);
-  if (width < 1100) await page.getByRole('button', { name: 'inspect' }).click();
+  if (width < 1100) {
+    await page.getByRole('button', { name: 'inspect' }).click();
+    expect(await page.getByRole('region', { name: 'Sessions' }).isVisible()).toBe(false);
+  }
+  // The chat stays beside the inspector.
+  expect(await page.getByRole('log').isVisible()).toBe(true);
+  expect(await page.getByRole('slider').isVisible()).toBe(true);
   for (const name of TABS) {
     await page.getByRole('tab', { name }).click();
     expect([name, ...(await tooWide())]).toEqual([name]);
   }
+});
+
+test.each([360, 1440])('a request with long words is inside its card on a screen of %i pixels', async (width) => {
+  const calls = [{ name: askLong.name }];
+  const { page } = await open([{ calls }], { tools: [askLong], viewport: { width, height: 740 } });
+  await send(page, 'Ask me');
+  await page.locator('.request textarea, .request input').first().waitFor();
+  const tooWide = await page.evaluate(`[...document.querySelectorAll('.request, .request *')]
+    .filter((part) => part.clientWidth > 0 && part.scrollWidth > part.clientWidth + 1)
+    .map((part) => part.outerHTML.slice(0, 100))`);
+  expect(tooWide).toEqual([]);
 });
 
 test('all controls can be used with only the keyboard', async () => {

@@ -33,7 +33,7 @@ test('the root of the Worker leads to Studio, with prompts that need no key: a t
   await page.getByRole('tabpanel').getByRole('button', { name: 'rolls.txt' }).waitFor();
   await keepPicture(page, 'worker');
   await page.getByRole('tab', { name: 'Trace' }).click();
-  await page.locator('.waterfall .span-label').getByText('save_rolls').waitFor();
+  await page.locator('.waterfall .span-name').getByText('save_rolls').waitFor();
   expect(await page.getByText('Made from the events').count()).toBe(0);
   // The Worker lost its memory: all data is in the user's object.
   await page.reload();

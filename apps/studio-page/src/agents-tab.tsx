@@ -101,6 +101,18 @@ export const AgentsTab = memo(function AgentsTab({
   return (
     <div className="agents">
       {alert}
+      {seen.size > 0 && (
+        <p className="legend">
+          <span className="agent" data-seen="true">
+            took part in the newest run
+          </span>
+          {isRunning && (
+            <span className="agent" data-active="true">
+              works now
+            </span>
+          )}
+        </p>
+      )}
       <ul className="tree">
         <AgentView agent={root} active={isRunning ? working : NO_NAMES} seen={seen} />
       </ul>
@@ -207,7 +219,7 @@ function pathOf(runs: readonly GraphRunInfo[], shown: ReadonlySet<string> | unde
 
 const NO_PATH: Path = { done: NO_NAMES, open: NO_NAMES, edges: NO_NAMES };
 
-const MIN_SCALE = 0.7;
+const MIN_SCALE = 0.9;
 
 interface Box extends Point {
   readonly width: number;

@@ -51,6 +51,7 @@ import {
 import { TimeSlider } from './time-slider.tsx';
 import { TraceTab } from './trace-tab.tsx';
 import { useChangesElsewhere, useIsQueued } from './use-other-runs.ts';
+import { useInnerAgents } from './use-inner-agents.ts';
 import { useVoiceCall } from './voice.tsx';
 
 /** Reads the app, user and session in the page's address: `?app=…&user=…&session=…`. */
@@ -269,7 +270,6 @@ interface WorkbenchProps {
 type Panel = 'sessions' | 'chat' | 'inspect';
 
 const NO_PRICES = {};
-const NO_PROMPTS: readonly string[] = [];
 
 function Workbench({ apps, hasLogin, place, goTo, list }: WorkbenchProps) {
   const agent = useAgent({ client, ...place, createSession: true });
@@ -358,6 +358,7 @@ function Workbench({ apps, hasLogin, place, goTo, list }: WorkbenchProps) {
   const isInsideRun = next !== undefined && next.invocationId === shownEvents.at(-1)?.invocationId;
 
   const activeAgents = useActiveAgents(
+    place,
     conversation,
     isRunning && !isPast,
     isPast ? agentAtWork(events, shownPosition) : undefined,
@@ -439,8 +440,7 @@ function Workbench({ apps, hasLogin, place, goTo, list }: WorkbenchProps) {
           agentNames={activeAgents}
           isPast={isPast}
           isQueued={isQueued}
-          prompts={root?.prompts ?? NO_PROMPTS}
-          canSpeak={root?.canSpeak === true}
+          root={root}
           call={call}
           storedArtifacts={storedArtifacts}
           onSelectEvent={showEvent}
@@ -521,6 +521,7 @@ function Workbench({ apps, hasLogin, place, goTo, list }: WorkbenchProps) {
                 events={shownEvents}
                 until={isPast ? events[shownPosition]?.timestamp : undefined}
                 prices={root?.prices ?? NO_PRICES}
+                currency={root?.currency}
                 count={events.length}
                 isRunning={isRunning}
                 chosen={tracedRun}
@@ -555,6 +556,7 @@ async function storedId(session: ClientSession, { id, invocationId, author }: Ev
  * @param hasBegun true if a run has begun: the root agent works until an agent speaks, and a graph may end without a message
  */
 function useActiveAgents(
+  place: SessionKey,
   { messages, activeAgent }: Conversation,
   isRunning: boolean,
   next: string | undefined,
@@ -566,9 +568,11 @@ function useActiveAgents(
   const working = isRunning ? messages.filter((message) => message.invocationId === run && isWorking(message)) : [];
   const last = next ?? activeAgent ?? (hasBegun ? root?.name : undefined);
   const calls = working.flatMap(({ parts }) => parts.flatMap((part) => (isRunningCall(part) ? part.name : [])));
+  const inTools = calls.filter((name) => called.has(name));
+  const inner = useInnerAgents(place, inTools.length > 0);
   const names =
     working.length > 0
-      ? Array.from(new Set([...working.map(({ author }) => author), ...calls.filter((name) => called.has(name))]))
+      ? Array.from(new Set([...working.map(({ author }) => author), ...inTools, ...inner]))
       : last === undefined
         ? []
         : [last];

@@ -2,7 +2,7 @@ import { memo, useEffect, useMemo, useRef, useState } from 'react';
 import { diffLines } from 'diff';
 import type { Event, Part, SessionKey } from '@eventloom/core';
 import { Input, TextField } from 'react-aria-components';
-import { describeMedia, Media, textIn } from './media.tsx';
+import { describeMedia, Media, shownName, textIn } from './media.tsx';
 import type { SavedArtifact, StoredArtifacts } from './saved-artifacts.tsx';
 import { client, messageOf } from './studio-client.ts';
 
@@ -169,10 +169,10 @@ export const ArtifactsTab = memo(function ArtifactsTab({ place, events, count, s
 
 /** Shows the name of an artifact. The name of one that all sessions of the user share begins with `user:`. */
 function ArtifactName({ name }: { readonly name: string }) {
-  if (!name.startsWith('user:')) return <b>{name}</b>;
+  if (!name.startsWith('user:')) return <b>{shownName(name)}</b>;
   return (
     <>
-      <b>{name.slice('user:'.length)}</b> <small>of the user</small>
+      <b>{shownName(name.slice('user:'.length))}</b> <small>of the user</small>
     </>
   );
 }

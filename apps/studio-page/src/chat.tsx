@@ -16,7 +16,7 @@ import {
   SavedArtifacts,
   type StoredArtifacts,
 } from './saved-artifacts.tsx';
-import { messageOf } from './studio-client.ts';
+import { type AppAgent, messageOf } from './studio-client.ts';
 import { type ShownRequest, useAnswers } from './use-answers.ts';
 import { useEnd } from './use-end.ts';
 import type { VoiceCall } from './voice.tsx';
@@ -33,10 +33,8 @@ interface ChatProps {
   readonly isPast: boolean;
   /** True if the run waits for another run of the session. */
   readonly isQueued: boolean;
-  /** Suggested first messages. */
-  readonly prompts: readonly string[];
-  /** True if the agent's model can run live. */
-  readonly canSpeak: boolean;
+  /** The root agent; undefined until it is read. */
+  readonly root: AppAgent | undefined;
   readonly call: VoiceCall;
   readonly storedArtifacts: StoredArtifacts;
   readonly onSelectEvent: (id: string) => void;
@@ -51,6 +49,8 @@ const HUES = 5;
 /** Number of messages that are drawn; earlier ones are drawn on request. */
 const SHOWN = 100;
 
+const NO_PROMPTS: readonly string[] = [];
+
 export function Chat({
   place,
   agent,
@@ -59,8 +59,7 @@ export function Chat({
   agentNames,
   isPast,
   isQueued,
-  prompts,
-  canSpeak,
+  root,
   call,
   storedArtifacts,
   onSelectEvent,
@@ -68,6 +67,7 @@ export function Chat({
   onShowArtifact,
 }: ChatProps) {
   const { messages, requests } = conversation;
+  const { prompts = NO_PROMPTS, canSpeak = false } = root ?? {};
   const { status, error, failed, rewind, chat } = agent;
   const answers = useAnswers(agent);
   const stop = useStop(agent);
@@ -149,7 +149,15 @@ export function Chat({
           {messages.length === 0 && status === 'idle' && (
             <section className="welcome">
               <h2>Talk to the agent</h2>
-              <p>Every step it takes is an event: watch them in the inspector, and drag the time slider to go back.</p>
+              {root && (
+                <p className="introduced">
+                  <b>{root.name}</b> <small>{[root.kind, root.model].filter(Boolean).join(', ')}</small>
+                  {root.description !== '' && <span dir="auto">{root.description}</span>}
+                </p>
+              )}
+              <p className="hint">
+                Every step it takes is an event: watch them in the inspector, and drag the time slider to go back.
+              </p>
               <ul>
                 {(prompts.length > 0 ? prompts : ['What can you do?']).map((text) => (
                   <li key={text}>
@@ -276,7 +284,11 @@ export function Chat({
 
 /** Shows the text of a message that cannot be drawn. */
 function PlainMessage({ message }: { readonly message: Message }) {
-  return <p className="plain">{textOf(message)}</p>;
+  return (
+    <p className="plain" dir="auto">
+      {textOf(message)}
+    </p>
+  );
 }
 
 /**

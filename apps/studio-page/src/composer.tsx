@@ -42,7 +42,13 @@ export function Composer({ isDisabled, isRunning, canSpeak, call, onSend, onStop
       return;
     }
     setError(undefined);
-    const attached = await Promise.all(files.map(toPart));
+    let attached: readonly Part[];
+    try {
+      attached = await Promise.all(files.map(toPart));
+    } catch (thrown) {
+      setError(thrown instanceof Error ? thrown.message : String(thrown));
+      return;
+    }
     onSend([...(text.trim() === '' ? [] : [{ text }]), ...attached]);
     setText('');
     setFiles([]);
@@ -111,6 +117,7 @@ export function Composer({ isDisabled, isRunning, canSpeak, call, onSend, onStop
         >
           <TextArea
             ref={box}
+            dir="auto"
             rows={Math.min(8, text.split('\n').length)}
             placeholder={isDisabled && !isRunning ? 'An earlier moment is shown' : 'Message'}
             onKeyDown={(event) => {
@@ -145,7 +152,10 @@ async function toPart(file: File): Promise<Part> {
   const url = await new Promise<string>((resolve, reject) => {
     const reader = new FileReader();
     reader.addEventListener('load', () => resolve(typeof reader.result === 'string' ? reader.result : ''));
-    reader.addEventListener('error', () => reject(reader.error ?? new Error(`${file.name} cannot be read`)));
+    reader.addEventListener('error', () => {
+      const text = `The file ${file.name} cannot be read: it was changed or deleted, or is a folder. Attach it again.`;
+      reject(new TypeError(text, { cause: reader.error }));
+    });
     reader.readAsDataURL(file);
   });
   const data = url.slice(url.indexOf(',') + 1);

@@ -2,6 +2,7 @@ import { memo, useDeferredValue, useEffect, useMemo, useRef, useState } from 're
 import type { Event, FunctionCall, FunctionResponse } from '@eventloom/core';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { Button, Input, TextField } from 'react-aria-components';
+import { preciseClockOf } from './clock.ts';
 import { JsonView } from './json-view.tsx';
 import { isStop } from './message-view.tsx';
 import { artifactsIn, type SavedArtifact } from './saved-artifacts.tsx';
@@ -129,8 +130,12 @@ export const EventsTab = memo(function EventsTab({
                     {type}
                     {isUndone && ', undone'}
                   </span>
-                  <time dateTime={new Date(row.event.timestamp * 1000).toISOString()}>{timeOf(row.event)}</time>
-                  <span className="event-summary">{summary}</span>
+                  <time dateTime={new Date(row.event.timestamp * 1000).toISOString()}>
+                    {preciseClockOf(row.event.timestamp)}
+                  </time>
+                  <span className="event-summary" dir="auto">
+                    {summary}
+                  </span>
                 </button>
               </li>
             );
@@ -167,19 +172,6 @@ export const EventsTab = memo(function EventsTab({
     </div>
   );
 });
-
-const TIME = new Intl.DateTimeFormat(undefined, {
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  fractionalSecondDigits: 3,
-  hourCycle: 'h23',
-});
-
-/** Returns the time of an event with its milliseconds, by the person's clock. */
-function timeOf({ timestamp }: Event): string {
-  return TIME.format(timestamp * 1000);
-}
 
 interface Description {
   readonly kinds: ReadonlySet<Kind>;

@@ -3,6 +3,9 @@ import { Button } from 'react-aria-components';
 
 const MAX_CHARS = 20_000;
 
+/** Maximum length of JSON with colors. A browser needs seconds to lay out hundreds of thousands of elements. */
+const MAX_COLORED = 400_000;
+
 /** A text with the colon that makes it a key, or another value. A text that was shortened has no end. */
 const TOKEN = /("(?:\\.|[^"\\])*"?)(\s*:)?|[-\d][\d.eE+-]*|true|false|null/g;
 
@@ -30,10 +33,13 @@ export function JsonView({ value }: { readonly value: unknown }) {
   const text = JSON.stringify(value, undefined, 2) ?? '';
   const isLong = text.length > MAX_CHARS && !isWhole;
   const shown = isLong ? `${text.slice(0, MAX_CHARS)}…` : text;
-  const colored = useMemo(() => coloredJson(shown), [shown]);
+  const colored = useMemo(() => (shown.length > MAX_COLORED ? shown : coloredJson(shown)), [shown]);
   return (
     <div className="json">
-      <pre tabIndex={0}>{colored}</pre>
+      {/* React adds elements to one that is drawn in quadratic time. */}
+      <pre tabIndex={0} key={String(isWhole)}>
+        {colored}
+      </pre>
       {isLong && (
         <Button className="link" onPress={() => setWhole(true)}>
           Show all {text.length.toLocaleString()} characters

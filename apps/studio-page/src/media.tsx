@@ -1,4 +1,5 @@
-import { useMemo } from 'react';
+import { useMemo, useState } from 'react';
+import { Button } from 'react-aria-components';
 import type { Part } from '@eventloom/core';
 
 interface MediaProps {
@@ -24,9 +25,7 @@ export function Media({ part, name: given }: MediaProps) {
   if (textUrl !== undefined)
     return (
       <figure className="media-file">
-        <pre className="code" tabIndex={0}>
-          {text}
-        </pre>
+        <TextPreview text={text ?? ''} />
         <SaveLink url={textUrl} name={given ?? 'text.txt'} />
       </figure>
     );
@@ -52,9 +51,17 @@ interface SaveLinkProps {
 function SaveLink({ url, name, label = name }: SaveLinkProps) {
   return (
     <a className="file" href={url} download={name.replace(/^user:/, '').replace(/^.*\//, '')}>
-      Save {label}
+      Save {shownName(label)}
     </a>
   );
+}
+
+/** Marks that change the order in which a text is shown, so that a name looks like another one. */
+const DIRECTION_MARKS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/** Returns the name of a file with its direction marks as text. */
+export function shownName(name: string): string {
+  return name.replaceAll(DIRECTION_MARKS, (mark) => `[U+${mark.charCodeAt(0).toString(16).toUpperCase()}]`);
 }
 
 interface PreviewProps extends Required<Pick<MediaProps, 'part' | 'name'>> {
@@ -70,10 +77,26 @@ function Preview({ part, url, name, mimeType }: PreviewProps) {
   const shown = textIn(part);
   if (shown === undefined)
     return isText(mimeType) ? <p className="error">The data of this file are not base64.</p> : null;
+  return <TextPreview text={shown} />;
+}
+
+/** Maximum length of a text that is shown at first, in characters. */
+const MAX_TEXT = 100_000;
+
+function TextPreview({ text }: { readonly text: string }) {
+  const [whole, setWhole] = useState<string>();
+  const isLong = text.length > MAX_TEXT && whole !== text;
   return (
-    <pre className="code" tabIndex={0}>
-      {shown}
-    </pre>
+    <>
+      <pre className="code" tabIndex={0}>
+        {isLong ? `${text.slice(0, MAX_TEXT)}…` : text}
+      </pre>
+      {isLong && (
+        <Button className="link" onPress={() => setWhole(text)}>
+          Show all {text.length.toLocaleString()} characters
+        </Button>
+      )}
+    </>
   );
 }
 

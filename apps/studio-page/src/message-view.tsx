@@ -6,6 +6,7 @@ import Markdown, { defaultUrlTransform } from 'react-markdown';
 import { Button, TextArea, TextField } from 'react-aria-components';
 import remarkGfm from 'remark-gfm';
 import { MeasuredTimes, parallelCalls } from './call-times.ts';
+import { clockOf } from './clock.ts';
 import { GivenAnswers } from './given-answers.ts';
 import { JsonView } from './json-view.tsx';
 import { isDrawable, markdownBlocks } from './markdown-blocks.ts';
@@ -103,9 +104,7 @@ export const MessageView = memo(function MessageView({
         <header>
           <b data-hue={hue}>{author}</b>
           {place !== '' && <small>{place}</small>}
-          <time dateTime={new Date(timestamp * 1000).toISOString()}>
-            {new Date(timestamp * 1000).toLocaleTimeString()}
-          </time>
+          <time dateTime={new Date(timestamp * 1000).toISOString()}>{clockOf(timestamp)}</time>
         </header>
       )}
       <div className="bubble">
@@ -184,7 +183,7 @@ function MessageEditor({ text, canSend, onSend, onCancel }: MessageEditorProps) 
       }}
     >
       <TextField aria-label="Edited message" value={edited} onChange={setEdited} autoFocus>
-        <TextArea rows={Math.min(8, edited.split('\n').length)} />
+        <TextArea dir="auto" rows={Math.min(8, edited.split('\n').length)} />
       </TextField>
       <small>Everything after this message is undone.</small>
       <div className="row">
@@ -253,10 +252,17 @@ const MAX_TEXT = 50_000;
 
 function PlainText({ text }: { readonly text: string }) {
   const [isWhole, setWhole] = useState(false);
-  if (isWhole || text.length <= MAX_TEXT) return <p className="plain">{text}</p>;
+  if (isWhole || text.length <= MAX_TEXT)
+    return (
+      <p className="plain" dir="auto">
+        {text}
+      </p>
+    );
   return (
     <>
-      <p className="plain">{text.slice(0, MAX_TEXT)}…</p>
+      <p className="plain" dir="auto">
+        {text.slice(0, MAX_TEXT)}…
+      </p>
       <Button className="link" onPress={() => setWhole(true)}>
         Show all {text.length.toLocaleString()} characters
       </Button>
@@ -267,6 +273,28 @@ function PlainText({ text }: { readonly text: string }) {
 /** The address of a picture that is part of the text. Scripts in a vector picture do not run in an `img`. */
 const PICTURE = /^data:image\/[\w.+-]+;base64,/;
 
+/** An element of a text, or another node that has none of these fields. */
+interface TextNode {
+  readonly children?: readonly TextNode[];
+  readonly tagName?: string;
+  properties?: Record<string, unknown>;
+}
+
+/** Gives each block of a text its own direction, from its first letters. Code is written from left to right. */
+function addDirections() {
+  return ({ children = [] }: TextNode): void => {
+    for (const block of children)
+      if (block.tagName !== undefined && block.tagName !== 'pre')
+        block.properties = { ...block.properties, dir: 'auto' };
+  };
+}
+
+/** Scrolls to a place in the same text, such as a footnote. Several texts of a page may have places of the same name. */
+function scrollTo(link: HTMLElement, id: string): void {
+  const place = link.closest('.markdown')?.querySelector(`[id="${CSS.escape(id)}"]`);
+  place?.scrollIntoView({ block: 'nearest' });
+}
+
 /** Shows text of a model. HTML in it is shown as text, links open in a new tab, and pictures of other servers are not loaded. */
 function MarkdownText({ text }: { readonly text: string }) {
   return (
@@ -275,7 +303,7 @@ function MarkdownText({ text }: { readonly text: string }) {
         isDrawable(block) ? (
           <MarkdownBlock key={index} text={block} />
         ) : (
-          <p key={index} className="plain">
+          <p key={index} className="plain" dir="auto">
             {block}
           </p>
         ),
@@ -288,11 +316,23 @@ const MarkdownBlock = memo(function MarkdownBlock({ text }: { readonly text: str
   return (
     <Markdown
       remarkPlugins={[remarkGfm]}
+      rehypePlugins={[addDirections]}
       urlTransform={(url, name) => (name === 'src' && PICTURE.test(url) ? url : defaultUrlTransform(url))}
       components={{
         // Addresses that run a script or contain a page are removed.
-        a: ({ children, href }) =>
-          href ? (
+        a: ({ children, href, id }) =>
+          href?.startsWith('#') ? (
+            <a
+              href={href}
+              id={id}
+              onClick={(event) => {
+                event.preventDefault();
+                scrollTo(event.currentTarget, href.slice(1));
+              }}
+            >
+              {children}
+            </a>
+          ) : href ? (
             <a href={href} target="_blank" rel="noopener noreferrer">
               {children}
             </a>
@@ -301,9 +341,9 @@ const MarkdownBlock = memo(function MarkdownBlock({ text }: { readonly text: str
           ),
         // A wide block or table is scrolled with the keyboard as well.
         pre: ({ children }) => <pre tabIndex={0}>{children}</pre>,
-        table: ({ children }) => (
+        table: ({ children, dir }) => (
           <div className="wide" tabIndex={0}>
-            <table>{children}</table>
+            <table dir={dir}>{children}</table>
           </div>
         ),
         input: ({ checked }) => (
@@ -338,7 +378,8 @@ function CallView({ call, isParallel }: { readonly call: CallPart; readonly isPa
   const measured = useContext(MeasuredTimes).get(id);
   const answer = useContext(GivenAnswers).get(id);
   const hasTime = endedAt !== undefined && status !== 'rejected';
-  const seconds = isParallel || !hasTime ? measured : endedAt - startedAt;
+  // The measured time is that of the trace. Events that are stored later are some milliseconds off.
+  const seconds = measured ?? (isParallel || !hasTime ? undefined : endedAt - startedAt);
   // A conversation may have thousands of calls, most of which nobody opens.
   const [isOpen, setOpen] = useState(false);
   return (

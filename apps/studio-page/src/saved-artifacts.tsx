@@ -2,7 +2,7 @@ import { useEffect, useMemo, useState } from 'react';
 import { Button } from 'react-aria-components';
 import type { Event, Part, SessionKey } from '@eventloom/core';
 import { type Message, ServerError } from '@eventloom/client';
-import { Media } from './media.tsx';
+import { Media, shownName } from './media.tsx';
 import { client, messageOf } from './studio-client.ts';
 
 /** A version of an artifact that an event saved. */
@@ -108,7 +108,7 @@ export function SavedArtifacts({ place, artifacts, stored, onShow }: SavedArtifa
         return (
           <li key={`${artifact.version} ${artifact.name}`}>
             <button type="button" onClick={() => onShow(artifact)}>
-              <span>{artifact.name}</span>
+              <span>{shownName(artifact.name)}</span>
               <small>
                 saved, version {artifact.version}
                 {stored.isCurrent && !isStored && ', not in this session'}

@@ -202,6 +202,8 @@ export function SessionList({ apps, hasLogin, place, goTo, list, events, isRunni
 
   // The list is read again when the run has ended.
   const title = events.find(({ author }) => author === 'user')?.content?.parts?.find(({ text }) => text)?.text;
+  /** The newest event that the server has, of a session that may be older than the listed ones. */
+  const latest = events.findLast(({ id }) => !id.startsWith('local-'));
   const isListed = sessions.some(({ id }) => id === sessionId);
   return (
     <section className="sidebar" aria-label="Sessions">
@@ -253,8 +255,10 @@ export function SessionList({ apps, hasLogin, place, goTo, list, events, isRunni
         {!isListed && word === '' && (
           <li>
             <button type="button" aria-current="true">
-              <b className="title">{title ?? sessionId}</b>
-              <small>new{title !== undefined && ` · ${sessionId.slice(0, 24)}`}</small>
+              <b className="title" dir="auto">
+                {title ?? sessionId}
+              </b>
+              <small>{latest === undefined ? 'new' : detailOf(sessionId, latest.timestamp, title !== undefined)}</small>
             </button>
           </li>
         )}
@@ -269,8 +273,14 @@ export function SessionList({ apps, hasLogin, place, goTo, list, events, isRunni
                 goTo({ ...place, sessionId: id });
               }}
             >
-              <b className="title">{title ?? id}</b>
-              {found !== undefined && <span className="found">…{found}</span>}
+              <b className="title" dir="auto">
+                {title ?? id}
+              </b>
+              {found !== undefined && (
+                <span className="found" dir="auto">
+                  …{found}
+                </span>
+              )}
               <small>{detailOf(id, lastUpdateTime, title !== undefined)}</small>
             </button>
           </li>

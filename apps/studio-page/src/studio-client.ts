@@ -57,6 +57,8 @@ export interface AppAgent extends ShownAgent {
   readonly prompts: readonly string[];
   /** Prices by the name of the model. */
   readonly prices: Readonly<Record<string, ModelPrice>>;
+  /** Code of the currency of the prices, such as `USD`. */
+  readonly currency: string;
   /** True if the model can run live. */
   readonly canSpeak: boolean;
 }

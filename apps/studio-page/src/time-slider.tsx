@@ -1,4 +1,5 @@
 import type { Event } from '@eventloom/core';
+import { clockOf } from './clock.ts';
 import { Button, Label, Slider, SliderOutput, SliderThumb, SliderTrack } from 'react-aria-components';
 
 interface TimeSliderProps {
@@ -27,7 +28,7 @@ export function TimeSlider({ count, position, events, onChange, onFork }: TimeSl
         <Label>Time</Label>
         <SliderOutput>
           {value} of {count}
-          {isPast && event ? `, ${new Date(event.timestamp * 1000).toLocaleTimeString()}` : ''}
+          {isPast && event ? `, ${clockOf(event.timestamp)}` : ''}
         </SliderOutput>
         <SliderTrack className="track">
           <SliderThumb className="thumb" />

@@ -15,6 +15,8 @@ interface TraceTabProps {
   readonly until: number | undefined;
   /** Prices by the name of the model. */
   readonly prices: Readonly<Record<string, ModelPrice>>;
+  /** Code of the currency of the prices. */
+  readonly currency: string | undefined;
   /** Number of all events of the session. The spans are read again when it changes, and every second during a run. */
   readonly count: number;
   readonly isRunning: boolean;
@@ -48,6 +50,7 @@ export const TraceTab = memo(function TraceTab({
   events,
   until,
   prices,
+  currency,
   count,
   isRunning,
   chosen,
@@ -119,7 +122,7 @@ export const TraceTab = memo(function TraceTab({
         {scale.waits.length === 0 ? '' : ` and ${formatDuration(scale.waitedSeconds)} of waiting`}, {calls}{' '}
         {calls === 1 ? 'model call' : 'model calls'}
         {calls === 0 ? '' : `, ${tokens}`}
-        {cost === undefined ? '' : `, cost ${formatCost(cost)}`}
+        {cost === undefined ? '' : `, ${formatCost(cost, currency)}`}
       </p>
       {error !== undefined && (
         <p className="error" role="alert">
@@ -127,6 +130,10 @@ export const TraceTab = memo(function TraceTab({
         </p>
       )}
       {!isMeasured && <p className="usage">Made from the events: the server keeps no spans of this run.</p>}
+      <p className="time-axis" aria-hidden="true">
+        <span>0</span>
+        <span>{formatDuration(end - start)}</span>
+      </p>
       <ol className="waterfall">
         {spans.map((span) => (
           <Row
@@ -135,6 +142,7 @@ export const TraceTab = memo(function TraceTab({
             place={place}
             isMeasured={isMeasured}
             scale={scale}
+            currency={currency}
             isShown={span.id === openId}
             onShow={setOpenId}
           />
@@ -153,24 +161,36 @@ interface RowProps {
   /** True for a span of the server. */
   readonly isMeasured: boolean;
   readonly scale: TimeScale;
+  readonly currency: string | undefined;
   /** True if the attributes are shown. */
   readonly isShown: boolean;
   readonly onShow: (id: string | undefined) => void;
 }
 
+/** The indentation of a level, in pixels. */
+const INDENT = 10;
+
 /** The minimum width of a bar, in percent, so that it is visible at the end of the track too. */
 const MIN_WIDTH = 0.5;
 
 /** Shows a bar of the waterfall, and its attributes when it is opened. */
-function Row({ span, place, isMeasured, scale, isShown, onShow }: RowProps) {
-  const { id, label, kind, depth, isFailed, isOpen, details } = span;
+function Row({ span, place, isMeasured, scale, currency, isShown, onShow }: RowProps) {
+  const { id, label, kind, depth, isFailed, isOpen, details, use } = span;
+  const facts = [
+    ...Object.entries(details).map(([name, value]) => `${name} ${value.toLocaleString()}`),
+    ...(use?.cost === undefined ? [] : [formatCost(use.cost, currency)]),
+  ];
   const left = Math.min(scale.at(span.start), 100 - MIN_WIDTH);
   const firstToken = firstTokenOf(span);
   return (
     <li data-kind={kind} data-failed={isFailed} data-open={isOpen}>
       <button type="button" aria-expanded={isShown} onClick={() => onShow(isShown ? undefined : id)}>
-        <span className="span-label" data-kind={kind} style={{ paddingInlineStart: `${depth * 12}px` }}>
-          {label}
+        <span className="span-label" style={{ paddingInlineStart: `${depth * INDENT}px` }}>
+          <span className="span-name" title={label}>
+            {label}
+          </span>
+          {/* The name of a tool may be that of an agent. */}
+          {kind !== 'run' && <small>{kind}</small>}
         </span>
         <span className="span-time">
           {formatDuration(span.end - span.start)}
@@ -190,11 +210,9 @@ function Row({ span, place, isMeasured, scale, isShown, onShow }: RowProps) {
             {firstToken !== undefined && <span className="first-token" style={{ width: `${firstToken}%` }} />}
           </span>
         </span>
-        {Object.keys(details).length > 0 && (
-          <small className="span-details">
-            {Object.entries(details)
-              .map(([name, value]) => `${name} ${value}`)
-              .join(', ')}
+        {facts.length > 0 && (
+          <small className="span-details" style={{ paddingInlineStart: `calc(${depth * INDENT}px + 1.1em)` }}>
+            {facts.join(' · ')}
           </small>
         )}
       </button>

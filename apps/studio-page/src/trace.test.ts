@@ -12,6 +12,7 @@ import {
   modelEvent,
   ScriptedModel,
   type ScriptedStep,
+  userEvent,
 } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
@@ -285,6 +286,17 @@ test('the bar of a call that waited for an approval begins with the answer', () 
   const payOf = (events: readonly Event[]) => spansOf(events, 'e').find(({ label }) => label === 'pay');
   expect(payOf(asked)).toMatchObject({ start: 1, isOpen: true, isFailed: false });
   expect(payOf([...asked, ...answered])).toMatchObject({ start: 60, end: 61, isOpen: false, isFailed: true });
+});
+
+test('events of other servers, which have no executions, are drawn as one agent of each author and branch', () => {
+  const at = (timestamp: number) => ({ invocationId: 'e-1', timestamp });
+  const events = [
+    userEvent('Hi', at(1)),
+    functionCallEvent('desk', [{ id: 'c1', name: 'look' }], at(2)),
+    functionResponseEvent('desk', [{ id: 'c1', name: 'look', response: {} }], at(3)),
+    modelEvent('clerk', 'Blue.', at(4)),
+  ];
+  expect(drawn(spansOf(events, 'e-1'))).toEqual(['run', '  desk', '    model', '    look', '  clerk', '    model']);
 });
 
 test('the time to draw a run grows linearly with its events', () => {

@@ -60,10 +60,14 @@ export function spansOf(
   const first = run[0];
   const last = run.at(-1);
   if (!first || !last) return [];
+  // Events of other servers have none.
+  const hasExecutions = run.some((event) => event.executionId !== undefined);
   const executions = new Map<string, AgentRun>();
   for (const event of run) {
-    if (event.author === 'user' || event.executionId === undefined) continue;
-    const { executionId, parentExecutionId, author } = event;
+    if (event.author === 'user') continue;
+    const { parentExecutionId, author, branch = '' } = event;
+    const { executionId = hasExecutions ? undefined : `${branch} ${author}` } = event;
+    if (executionId === undefined) continue;
     const known = executions.get(executionId);
     if (known) known.events.push(event);
     else executions.set(executionId, { id: executionId, parentId: parentExecutionId, agent: author, events: [event] });
@@ -184,13 +188,15 @@ function modelSpan(event: Event, start: number, depth: number, prices: Prices): 
   ];
 }
 
-function detailsOf({ input, output, cached, firstTokenMs, cost }: ModelUse): Details {
+function detailsOf({ input, output, cached, firstTokenMs }: ModelUse): Details {
+  const tokens = [
+    ...(input === undefined ? [] : [`${input.toLocaleString()} in`]),
+    ...(output === undefined ? [] : [`${output.toLocaleString()} out`]),
+  ];
   return {
-    ...(input === undefined ? {} : { 'tokens in': input }),
-    ...(output === undefined ? {} : { 'tokens out': output }),
+    ...(tokens.length === 0 ? {} : { tokens: tokens.join(', ') }),
     ...(cached === undefined ? {} : { cached }),
     ...(firstTokenMs === undefined ? {} : { 'first token': formatDuration(firstTokenMs / 1000) }),
-    ...(cost === undefined ? {} : { cost: formatCost(cost) }),
   };
 }
 
@@ -413,9 +419,9 @@ function outputTokens({ candidatesTokenCount, thoughtsTokenCount }: Tokens): num
   return (candidatesTokenCount ?? 0) + (thoughtsTokenCount ?? 0);
 }
 
-/** Formats a cost without a currency, which is that of the prices. */
-export function formatCost(cost: number): string {
-  return cost.toLocaleString(undefined, { maximumSignificantDigits: 3 });
+/** Formats a cost. @param currency the code of its currency */
+export function formatCost(cost: number, currency = 'USD'): string {
+  return cost.toLocaleString(undefined, { style: 'currency', currency, maximumSignificantDigits: 3 });
 }
 
 /** Formats a duration in seconds. */

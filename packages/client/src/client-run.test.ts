@@ -391,12 +391,15 @@ describe('a client', () => {
   const example = "write new EventloomClient({ baseUrl: 'http://localhost:8000' })";
   test.each<[unknown, string]>([
     [{ baseUrl: 'localhost:8000' }, "write baseUrl: 'http://localhost:8000'"],
-    [{ baseURL: 'http://localhost' }, 'has no option "baseURL"; did you mean "baseUrl"?'],
-    [{ url: 'http://localhost' }, 'has no option "url"; did you mean "baseUrl"?'],
-    [{ host: 'localhost' }, 'has no option "host"; did you mean "baseUrl"?'],
-    [{ serverUrl: 'localhost' }, 'has no option "serverUrl"; did you mean "baseUrl"?'],
-    [{ retry: { attempt: 1 } }, 'EventloomClient: retry: has no option "attempt"; did you mean "attempts"?'],
-    [{ timeout: 1 }, 'has no option "timeout"; did you mean "baseUrl", "headers", "fetch", "retry"?'],
+    [{ baseURL: 'http://localhost' }, 'has no option "baseURL"; write "baseUrl", "headers", "fetch", "retry"'],
+    [{ url: 'http://localhost' }, 'has no option "url"; write "baseUrl", "headers", "fetch", "retry"'],
+    [{ host: 'localhost' }, 'has no option "host"; write "baseUrl", "headers", "fetch", "retry"'],
+    [{ serverUrl: 'localhost' }, 'has no option "serverUrl"; write "baseUrl", "headers", "fetch", "retry"'],
+    [
+      { retry: { attempt: 1 } },
+      'EventloomClient: retry: has no option "attempt"; write "attempts", "firstDelayMs", "maxDelayMs", "idleMs"',
+    ],
+    [{ timeout: 1 }, 'has no option "timeout"; write "baseUrl", "headers", "fetch", "retry"'],
     // From JavaScript.
     ['http://localhost', `EventloomClient: expected an object, got "http://localhost"; ${example}`],
     [new URL('http://localhost'), `EventloomClient: expected an object, got "http://localhost/"; ${example}`],

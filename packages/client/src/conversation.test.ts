@@ -270,13 +270,32 @@ describe('a tool call', () => {
       { functionCallId: 'c1', authConfig: {} },
       { longRunningToolIds: ['q1'] },
     );
-    const asked = reduce(call('c1', 'login', {}), ask, response('c1', 'login', { error: 'requires a credential' }));
+    const actions = { stateDelta: {}, artifactDelta: {}, requestedAuthConfigs: { c1: {} } };
+    const asked = reduce(
+      call('c1', 'login', {}),
+      ask,
+      response('c1', 'login', { error: 'requires a credential' }, { actions }),
+    );
+    expect(asked.requests).toHaveLength(1);
     expect(asked.messages[0]?.parts[0]).toMatchObject({ status: 'waiting' });
     const answered = reduceEvents(asked, [
       response('q1', 'adk_request_credential', {}, { author: 'user' }),
       response('c1', 'login', { ok: true }),
     ]);
     expect(answered.messages[0]?.parts[0]).toMatchObject({ status: 'completed', response: { ok: true } });
+  });
+
+  test('completes with its response also if the answer that it waited for is read later', () => {
+    const ask = call('q1', 'adk_request_input', { functionCallId: 'c1' }, { longRunningToolIds: ['q1'] });
+    const asked = reduce(call('c1', 'choose', {}), ask);
+    const answer = response('q1', 'adk_request_input', { result: 1 }, { author: 'user' });
+    const last = response('c1', 'choose', { ok: true });
+    const followed = reduceEvents(asked, [last]);
+    const read = reduceEvents(followed, [answer, last]);
+    for (const each of [followed, read]) {
+      expect(each.requests).toEqual([]);
+      expect(each.messages[0]?.parts[0]).toMatchObject({ status: 'completed', response: { ok: true } });
+    }
   });
 
   test('that is long-running is a request until the client sends its response', () => {

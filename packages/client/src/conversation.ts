@@ -296,18 +296,19 @@ function addParts(draft: Draft, event: Event, parts: readonly MessagePart[]): vo
 }
 
 function addResponses(draft: Draft, event: Event): void {
-  const { timestamp } = event;
+  const { timestamp, actions } = event;
+  const asking = { ...actions.requestedToolConfirmations, ...actions.requestedAuthConfigs, ...actions.requestedInputs };
   for (const response of responsesOf(event)) {
     endReplies(draft, response);
-    const answered = draft.requests.find(({ id }) => id === response.id);
-    if (answered) {
-      draft.requests = draft.requests.filter((request) => request !== answered);
-      const status = response.response?.['confirmed'] === false ? 'rejected' : 'running';
-      changeCall(draft, answered.callId, (call) => ({ ...call, status, startedAt: timestamp }));
-    }
+    const { id = '' } = response;
+    const answered = draft.requests.find((request) => request.id === id);
+    const status = response.response?.['confirmed'] === false ? 'rejected' : 'running';
+    if (answered) changeCall(draft, answered.callId, (call) => ({ ...call, status, startedAt: timestamp }));
     // A tool that asks the person returns before the answer, and is then run again.
-    if (!draft.requests.some(({ callId }) => callId === response.id))
-      changeCall(draft, response.id, (call) => withResponse(call, response, timestamp));
+    if (Object.hasOwn(asking, id)) continue;
+    // The answer is not in the stream of a run that is followed.
+    draft.requests = draft.requests.filter((request) => request.id !== id && request.callId !== id);
+    changeCall(draft, id, (call) => withResponse(call, response, timestamp));
   }
 }
 

@@ -141,7 +141,7 @@ export function serverAddress(caller: string, baseUrl: string | undefined = glob
 }
 
 /**
- * Checks options. The error for an unknown option suggests a known one that begins alike, or `baseUrl` for an address.
+ * Checks options. The error for an unknown option names the known ones.
  * @param known the names of all options; the compiler refuses an incomplete list
  * @param example code of a valid call
  * @throws ConfigurationError
@@ -155,10 +155,8 @@ export function checkOptions<T extends object, const Name extends keyof T & stri
   if (!isRecord(options) || options instanceof URL) throw wrongValue(caller, 'an object', options, example);
   const names: readonly string[] = known;
   for (const name in options) {
-    if (names.includes(name)) continue;
-    const start = /url|host|server/i.test(name) ? 'base' : name.slice(0, 3);
-    const meant = names.find((option) => option.startsWith(start)) ?? names.join('", "');
-    throw new ConfigurationError(`${caller}: has no option "${name}"; did you mean "${meant}"?`);
+    if (!names.includes(name))
+      throw new ConfigurationError(`${caller}: has no option "${name}"; write "${names.join('", "')}"`);
   }
 }
 

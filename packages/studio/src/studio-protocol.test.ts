@@ -101,6 +101,9 @@ describe('the page', () => {
   });
 
   test('is refused for a misspelt option', () => {
+    expect(() => studio({ files, currency: 'dollars' })).toThrow(
+      `studio: currency: expected a code of three letters, got "dollars"; write currency: 'EUR'`,
+    );
     expect(() => studio({ files, promts: {} } as never)).toThrow(
       'studio: has no option "promts"; did you mean "prompts"?',
     );
@@ -131,6 +134,7 @@ describe('the agent of an app', () => {
       calledAgents: [],
       prompts: ['Look!'],
       prices: { scripted: { input: 1, output: 2 } },
+      currency: 'USD',
       canSpeak: false,
     });
   });

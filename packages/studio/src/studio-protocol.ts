@@ -27,9 +27,11 @@ export interface StudioOptions {
   readonly prompts?: Readonly<Record<string, readonly string[]>> | undefined;
   /** Prices of a million tokens by the `modelVersion` of replies, from which the page computes costs. Default: no costs. */
   readonly prices?: Readonly<Record<string, TokenPrice>> | undefined;
+  /** Currency of the prices, as its code of three letters. Default `USD`. */
+  readonly currency?: string | undefined;
 }
 
-/** Prices of a million tokens, in any currency. */
+/** Prices of a million tokens, in the option `currency`. */
 export interface TokenPrice {
   readonly input: number;
   readonly output: number;
@@ -42,6 +44,7 @@ const OPTIONS: OptionRules<StudioOptions> = {
   files: 'any',
   prompts: { is: 'object', write: "{ weather: ['Will it rain in Rome?'] }" },
   prices: { is: 'object', write: "{ 'gemini-flash-latest': { input: 0.3, output: 2.5 } }" },
+  currency: 'text',
 };
 const EXAMPLE = 'studio({ files: studioFiles() }) on Node, studio({ files: assetFiles(env.ASSETS) }) on Workers';
 
@@ -104,9 +107,13 @@ const CALLER_SCHEMA = {
  */
 export function studio(options: StudioOptions): Protocol {
   checkOptions('studio', OPTIONS, options, undefined, EXAMPLE);
-  const { files, prompts = {}, prices = {} } = options;
+  const { files, prompts = {}, prices = {}, currency = 'USD' } = options;
   if (typeof files !== 'function')
     throw new ConfigurationError(`studio: files: expected a function, got ${describeKind(files)}; write ${EXAMPLE}`);
+  if (!/^[A-Z]{3}$/.test(currency))
+    throw new ConfigurationError(
+      `studio: currency: expected a code of three letters, got ${JSON.stringify(currency)}; write currency: 'EUR'`,
+    );
   const page = { method: 'get', answer: { contentType: 'text/html' }, isPublic: true } as const;
   return {
     name: 'studio',
@@ -166,6 +173,7 @@ export function studio(options: StudioOptions): Protocol {
             ...describeAgent(agent),
             prompts: prompts[appName] ?? [],
             prices,
+            currency,
             canSpeak: canSpeak(agent),
           });
         },

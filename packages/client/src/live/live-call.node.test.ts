@@ -153,7 +153,7 @@ describe('a call whose server is silent', () => {
 });
 
 test.each([
-  [{ base: 'http://localhost' }, 'LiveCall: has no option "base"; did you mean "baseUrl"?'],
+  [{ base: 'http://localhost' }, 'LiveCall: has no option "base"; write "appName", "userId", "sessionId", "baseUrl", '],
   [{ baseUrl: 'localhost' }, "write baseUrl: 'http://localhost:8000'"],
 ])('a call refuses %j', (options, message) => {
   expect(() => new LiveCall({ appName: 'voice', userId: 'me', sessionId: 'first', ...options })).toThrow(message);
