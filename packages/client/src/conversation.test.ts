@@ -270,12 +270,7 @@ describe('a tool call', () => {
       { functionCallId: 'c1', authConfig: {} },
       { longRunningToolIds: ['q1'] },
     );
-    const actions = { stateDelta: {}, artifactDelta: {}, requestedAuthConfigs: { c1: {} } };
-    const asked = reduce(
-      call('c1', 'login', {}),
-      ask,
-      response('c1', 'login', { error: 'requires a credential' }, { actions }),
-    );
+    const asked = reduce(call('c1', 'login', {}), ask, response('c1', 'login', { error: 'requires a credential' }));
     expect(asked.requests).toHaveLength(1);
     expect(asked.messages[0]?.parts[0]).toMatchObject({ status: 'waiting' });
     const answered = reduceEvents(asked, [
@@ -287,15 +282,32 @@ describe('a tool call', () => {
 
   test('completes with its response also if the answer that it waited for is read later', () => {
     const ask = call('q1', 'adk_request_input', { functionCallId: 'c1' }, { longRunningToolIds: ['q1'] });
-    const asked = reduce(call('c1', 'choose', {}), ask);
+    const asking = response('c1', 'choose', { error: 'requires input' });
     const answer = response('q1', 'adk_request_input', { result: 1 }, { author: 'user' });
     const last = response('c1', 'choose', { ok: true });
-    const followed = reduceEvents(asked, [last]);
+    const followed = reduce(call('c1', 'choose', {}), ask, asking, last);
+    expect(followed.requests).toHaveLength(1);
+    expect(followed.messages[0]?.parts[0]).toMatchObject({ status: 'waiting' });
     const read = reduceEvents(followed, [answer, last]);
-    for (const each of [followed, read]) {
-      expect(each.requests).toEqual([]);
-      expect(each.messages[0]?.parts[0]).toMatchObject({ status: 'completed', response: { ok: true } });
-    }
+    expect(read.requests).toEqual([]);
+    expect(read.messages[0]?.parts[0]).toMatchObject({ status: 'completed', response: { ok: true } });
+  });
+
+  test('gets the response of its own branch if several agents number their calls alike', () => {
+    const of = (branch: string) => ({ author: branch, branch });
+    const ask = (id: string, branch: string) =>
+      call(id, 'adk_request_input', { functionCallId: 'c1' }, { ...of(branch), longRunningToolIds: [id] });
+    const answer = response('q-fast', 'adk_request_input', { result: 1 }, { author: 'user' });
+    const made = reduce(call('c1', 'look', {}, of('fast')), call('c1', 'look', {}, of('slow')));
+    const asked = reduceEvents(made, [ask('q-fast', 'fast'), ask('q-slow', 'slow')]);
+    const statuses = ({ messages }: Conversation) =>
+      messages.map(({ parts: [part] }) => (part?.type === 'call' ? part.status : ''));
+    expect(statuses(asked)).toEqual(['waiting', 'waiting']);
+    const answered = reduceEvents(asked, [answer]);
+    expect(statuses(answered)).toEqual(['running', 'waiting']);
+    const ended = reduceEvents(answered, [response('c1', 'look', { of: 'fast' }, of('fast'))]);
+    expect(statuses(ended)).toEqual(['completed', 'waiting']);
+    expect(ended.requests.map(({ id }) => id)).toEqual(['q-slow']);
   });
 
   test('that is long-running is a request until the client sends its response', () => {

@@ -86,6 +86,8 @@ export interface PersonRequest {
   readonly invocationId: string;
   /** Name of the agent that asks. */
   readonly author: string;
+  /** Branch of that agent: see `Message`. */
+  readonly branch?: string | undefined;
   /** Id of the tool call that the request is about. Absent if the agent itself asks. */
   readonly callId?: string | undefined;
   /** Text to show to the person. Absent if there is none. */
@@ -98,6 +100,11 @@ export interface PersonRequest {
   readonly authConfig?: Readonly<Record<string, unknown>> | undefined;
   /** Arguments of the call to confirm, or of the call whose result the client sends. */
   readonly args?: Readonly<Record<string, unknown>> | undefined;
+  /**
+   * Bookkeeping of `reduceEvents`, not for display: the newest event with a response of the call. A run that is followed has the response, and not
+   * the answer before it.
+   */
+  readonly responded?: Event;
 }
 
 /** See `Conversation.progress`. */
@@ -206,7 +213,7 @@ function askedKind(name: string): PersonRequest['kind'] | undefined {
 const TRANSFER = 'transfer_to_agent';
 
 /** Kinds of events that a chat does not show. */
-const HIDDEN = /^(agent\.(input|transfer)|runner\.(completion|end|streamed)|graph\.node\..*)$/;
+const HIDDEN = /^(agent\.(input|transfer)|runner\.(completion|end|streamed)|graph\.node.*)$/;
 
 /** A conversation that is being computed. */
 interface Draft extends Omit<Conversation, 'progress'> {
@@ -255,7 +262,7 @@ function rewind(draft: Draft, rewound: string): void {
 /** Adds a chunk of a response to its call, or of a message to the message. */
 function addChunk(draft: Draft, event: Event): void {
   const responses = responsesOf(event);
-  for (const { id, response } of responses) changeCall(draft, id, (call) => withProgress(call, response));
+  for (const { id, response } of responses) changeCall(draft, event, id, (call) => withProgress(call, response));
   const parts = partsOf(event, 'streaming');
   if (responses.length === 0 && parts.length > 0) addParts(draft, event, parts);
 }
@@ -296,19 +303,25 @@ function addParts(draft: Draft, event: Event, parts: readonly MessagePart[]): vo
 }
 
 function addResponses(draft: Draft, event: Event): void {
-  const { timestamp, actions } = event;
-  const asking = { ...actions.requestedToolConfirmations, ...actions.requestedAuthConfigs, ...actions.requestedInputs };
+  const { timestamp, branch } = event;
   for (const response of responsesOf(event)) {
     endReplies(draft, response);
-    const { id = '' } = response;
-    const answered = draft.requests.find((request) => request.id === id);
-    const status = response.response?.['confirmed'] === false ? 'rejected' : 'running';
-    if (answered) changeCall(draft, answered.callId, (call) => ({ ...call, status, startedAt: timestamp }));
+    const { id } = response;
+    const answered = draft.requests.find((each) => each.id === id);
+    const waiting = draft.requests.filter((each) => each.id !== id);
+    const isAbout = (each: PersonRequest): boolean => each.callId === id && each.branch === branch;
+    draft.requests = waiting.map((each) => (isAbout(each) ? { ...each, responded: event } : each));
+    if (answered) {
+      changeCall(draft, answered, answered.callId, (call) => ({
+        ...call,
+        status: response.response?.['confirmed'] === false ? 'rejected' : 'running',
+        startedAt: timestamp,
+      }));
+      const { responded = event } = answered;
+      if (responded.timestamp > timestamp) addResponses(draft, responded);
+    }
     // A tool that asks the person returns before the answer, and is then run again.
-    if (Object.hasOwn(asking, id)) continue;
-    // The answer is not in the stream of a run that is followed.
-    draft.requests = draft.requests.filter((request) => request.id !== id && request.callId !== id);
-    changeCall(draft, id, (call) => withResponse(call, response, timestamp));
+    if (!waiting.some(isAbout)) changeCall(draft, event, id, (call) => withResponse(call, response, timestamp));
   }
 }
 
@@ -333,14 +346,22 @@ function addRequests(draft: Draft, event: Event): void {
     const request = call && requestOf(event, call);
     if (!request || draft.requests.some(({ id }) => id === request.id)) continue;
     draft.requests = [...draft.requests, request];
-    changeCall(draft, request.callId, (call) => ({ ...call, status: 'waiting' }));
+    changeCall(draft, request, request.callId, (call) => ({ ...call, status: 'waiting' }));
   }
 }
 
-function changeCall({ messages }: Draft, id: string | undefined, change: (call: CallPart) => CallPart): void {
+/** Changes a call. @param branch its branch, because agents side by side may number their calls alike */
+function changeCall(
+  { messages }: Draft,
+  { branch }: { readonly branch?: string | undefined },
+  id: string | undefined,
+  change: (call: CallPart) => CallPart,
+): void {
   const isCalled = (part: MessagePart): part is CallPart => part.type === 'call' && part.id === id;
   // A response comes soon after its call, in most cases.
-  const index = messages.findLastIndex(({ parts }) => parts.some(isCalled));
+  let index = messages.findLastIndex((each) => each.branch === branch && each.parts.some(isCalled));
+  // That of a client may name no branch.
+  if (index < 0) index = messages.findLastIndex(({ parts }) => parts.some(isCalled));
   const message = messages[index];
   if (message)
     messages[index] = { ...message, parts: message.parts.map((part) => (isCalled(part) ? change(part) : part)) };
@@ -380,10 +401,10 @@ function partsOf(event: Event, status?: 'streaming'): MessagePart[] {
 }
 
 function requestOf(event: Event, { id = '', name = '', args = {} }: FunctionCall): PersonRequest | undefined {
-  const { invocationId, author, longRunningToolIds } = event;
+  const { invocationId, author, branch, longRunningToolIds } = event;
   const kind = askedKind(name) ?? (longRunningToolIds?.includes(id) ? 'call' : undefined);
   if (!kind) return undefined;
-  const request = { id, name, kind, invocationId, author };
+  const request = { id, name, kind, invocationId, author, branch };
   // The arguments of these calls are those of their tool.
   if (kind === 'call') return { ...request, callId: id, args };
   const original = recordOf(args['originalFunctionCall']);
@@ -405,7 +426,7 @@ function textOf(value: unknown): string | undefined {
 
 function withProgress(call: CallPart, response: Readonly<Record<string, unknown>> | undefined): CallPart {
   // A run that is followed again sends the chunks of calls that have ended.
-  if (call.status !== 'running' && call.status !== 'waiting') return call;
+  if (call.endedAt !== undefined) return call;
   const chunk = response && 'output' in response ? response['output'] : response;
   return { ...call, progress: [...call.progress, chunk] };
 }

@@ -75,7 +75,7 @@ export class EventloomClient {
     const { appName, userId, sessionId } = { ...key };
     for (const name of [appName, userId, sessionId])
       if (!name || typeof name !== 'string')
-        throw wrongValue('client.session', 'three names', key, 'client.session({ appName, userId, sessionId })');
+        throw wrongValue('client.session', 'names', key, 'client.session({ appName, userId, sessionId })');
     return new ClientSession(this.#http, { appName, userId, sessionId });
   }
 }

@@ -49,8 +49,6 @@ export interface ReconnectOptions {
 }
 
 const MAX_RETRY_AFTER_MS = 60_000;
-/** The longest error message that is read from a server. */
-const MAX_ERROR_CHARS = 10_000;
 
 /** Sends requests to one server. */
 export class HttpConnection {
@@ -89,10 +87,7 @@ export class HttpConnection {
   /** Sends a request and returns the answer if it is a success. @throws ServerError @throws ConnectionLostError */
   async request(path: string, init?: JsonRequest): Promise<Response> {
     const response = await this.send(path, init).catch((cause: unknown) => {
-      throw new ConnectionLostError(
-        `no answer from ${this.baseUrl}; is baseUrl an Eventloom server, and this page in its "origins"?`,
-        { cause },
-      );
+      throw new ConnectionLostError(`no answer from ${this.baseUrl}; is baseUrl an Eventloom server?`, { cause });
     });
     if (!response.ok) throw await toServerError(response);
     return response;
@@ -141,7 +136,7 @@ export function serverAddress(caller: string, baseUrl: string | undefined = glob
 }
 
 /**
- * Checks options. The error for an unknown option names the known ones.
+ * Checks options. The error for an unknown option suggests one that begins alike, or names all of them.
  * @param known the names of all options; the compiler refuses an incomplete list
  * @param example code of a valid call
  * @throws ConfigurationError
@@ -152,11 +147,12 @@ export function checkOptions<T extends object, const Name extends keyof T & stri
   example: string,
   known: readonly Name[] & ([Exclude<keyof T, Name>] extends [never] ? unknown : never),
 ): void {
-  if (!isRecord(options) || options instanceof URL) throw wrongValue(caller, 'an object', options, example);
+  if (!isRecord(options)) throw wrongValue(caller, 'an object', options, example);
   const names: readonly string[] = known;
   for (const name in options) {
-    if (!names.includes(name))
-      throw new ConfigurationError(`${caller}: has no option "${name}"; write "${names.join('", "')}"`);
+    if (names.includes(name)) continue;
+    const meant = names.find((option) => option.startsWith(name.slice(0, 3))) ?? names.join('", "');
+    throw new ConfigurationError(`${caller}: has no option "${name}"; did you mean "${meant}"?`);
   }
 }
 
@@ -181,7 +177,7 @@ export async function readBody(response: Response): Promise<unknown> {
 /** @throws ConnectionLostError if the connection is cut before the end of the body */
 async function readText(response: Response): Promise<string> {
   return response.text().catch((cause: unknown) => {
-    throw new ConnectionLostError('the connection was lost during an answer', { cause });
+    throw new ConnectionLostError('the answer ended early', { cause });
   });
 }
 
@@ -193,7 +189,7 @@ export function notEventloom(wanted: string): string {
 /** Reads the error in an answer. */
 export async function toServerError(response: Response): Promise<ServerError> {
   const { status, statusText } = response;
-  const text = (await readText(response)).slice(0, MAX_ERROR_CHARS);
+  const text = await readText(response);
   return errorIn(text, status) ?? new ServerError(`the server sent ${status}: ${text || statusText}`, { status });
 }
 

@@ -1,4 +1,4 @@
-import { type AuthCredential, ConfigurationError, type Content, type Event, type Part } from '@eventloom/core';
+import type { AuthCredential, Content, Event, Part } from '@eventloom/core';
 import type { PersonRequest } from './conversation.ts';
 import { isRecord, wrongValue } from './http.ts';
 
@@ -20,7 +20,7 @@ export function toContent(message: ClientMessage): Content {
     ? message
     : { parts: typeof message === 'string' ? [{ text: message }] : (message as Part[]) };
   if (Array.isArray(content.parts)) return { role: 'user', ...content };
-  throw wrongValue('newMessage', 'a text, parts or a content', message, "'Hello'");
+  throw wrongValue('newMessage', 'a text or parts', message, "'Hello'");
 }
 
 /**
@@ -57,5 +57,5 @@ function responseOf(answer: PersonAnswer): Record<string, unknown> {
     case 'call':
       return { ...answer.response };
   }
-  throw new ConfigurationError("answerPart: write answerPart(request, { kind: 'confirmation', confirmed })");
+  throw wrongValue('answer', 'a kind', answer, "kind: 'input'");
 }

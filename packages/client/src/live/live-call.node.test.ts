@@ -55,6 +55,34 @@ describe('a call', () => {
     });
   });
 
+  test('plays whole samples of speech whose pieces end in the middle of one, and nothing older after an interruption', async () => {
+    const pieces = ['AQAC', 'AAMABA==', 'BQAGAA=='].map((data) => ({
+      content: { parts: [{ inlineData: { mimeType: speech.mimeType, data } }] },
+    }));
+    const { call } = await open([
+      ...pieces,
+      { interrupted: true },
+      { content: { parts: [{ inlineData: { mimeType: speech.mimeType, data: 'BwAIAA==' } }] } },
+      { turnComplete: true },
+      { heard: 'content' },
+    ]);
+    const heard: number[] = [];
+    call.onAudio = (samples) => heard.push(...samples);
+    for await (const event of call) if (event.turnComplete) call.close();
+    expect(heard).toEqual([1, 2, 3, 0x504, 0x600, 7, 8]);
+  });
+
+  test('throws the error of its listener for speech', async () => {
+    const { call } = await open([{ content: { parts: [{ inlineData: speech }] } }, { heard: 'content' }]);
+    call.onAudio = () => {
+      throw new RangeError('the device is gone');
+    };
+    const reading = (async () => {
+      for await (const event of call) void event;
+    })();
+    await expect(reading).rejects.toThrow('the device is gone');
+  });
+
   test('throws the reason when the server refuses it', async () => {
     const { call } = await open([], { appName: 'unknown' });
     const reading = (async () => {
@@ -153,7 +181,7 @@ describe('a call whose server is silent', () => {
 });
 
 test.each([
-  [{ base: 'http://localhost' }, 'LiveCall: has no option "base"; write "appName", "userId", "sessionId", "baseUrl", '],
+  [{ base: 'http://localhost' }, 'LiveCall: has no option "base"; did you mean "baseUrl"?'],
   [{ baseUrl: 'localhost' }, "write baseUrl: 'http://localhost:8000'"],
 ])('a call refuses %j', (options, message) => {
   expect(() => new LiveCall({ appName: 'voice', userId: 'me', sessionId: 'first', ...options })).toThrow(message);

@@ -38,6 +38,7 @@ const TRY_AGAIN = new Set([1012, 1013]);
 const IDLE_MS = 45_000;
 /** The server stores the end of a call within this time, in milliseconds. Afterwards nobody waits for it. */
 const CLOSE_MS = 2000;
+const NO_BYTES = new Uint8Array();
 
 const OPTIONS = [
   'appName',
@@ -72,6 +73,8 @@ export class LiveCall implements AsyncIterable<Event> {
   readonly #opened: Promise<void>;
   readonly #events: Event[] = [];
   #failure: Error | undefined;
+  /** The last byte of speech with an odd number of bytes. */
+  #oddByte: Uint8Array = NO_BYTES;
   #isClosed = false;
   /** True once the caller has ended the call. */
   #isLeft = false;
@@ -176,18 +179,36 @@ export class LiveCall implements AsyncIterable<Event> {
 
   #receive(data: unknown): void {
     if (!this.#isLeft) this.#expect(IDLE_MS);
-    if (data instanceof ArrayBuffer) return this.#isLeft ? undefined : this.onAudio?.(new Int16Array(data));
+    if (data instanceof ArrayBuffer) return this.#hear(data);
     const text = typeof data === 'string' ? data : '';
     const frame = parseRecord(text);
     if (!frame) return this.#fail(new ServerError('the server sent a frame that is not an event'));
     if ('ping' in frame) return this.#socket.send(JSON.stringify({ pong: frame['ping'] }));
     const error = errorIn(text);
     if (error) return this.#fail(error);
+    // What the model said before belongs to no speech after it.
+    if (frame['interrupted']) this.#oddByte = NO_BYTES;
     this.#events.push(frame as unknown as Event);
     this.#wake?.();
   }
 
-  #fail(error: ServerError): void {
+  /** Passes on speech. A piece may end in the middle of a sample. */
+  #hear(data: ArrayBuffer): void {
+    if (this.#isLeft) return;
+    const bytes = new Uint8Array(this.#oddByte.length + data.byteLength);
+    bytes.set(this.#oddByte);
+    bytes.set(new Uint8Array(data), this.#oddByte.length);
+    const even = bytes.length - (bytes.length % 2);
+    this.#oddByte = bytes.slice(even);
+    if (even === 0) return;
+    try {
+      this.onAudio?.(new Int16Array(bytes.buffer, 0, even / 2));
+    } catch (error) {
+      this.#fail(error instanceof Error ? error : new TypeError(String(error)));
+    }
+  }
+
+  #fail(error: Error): void {
     this.#failure ??= error;
     this.#end(ENDED, '');
   }
