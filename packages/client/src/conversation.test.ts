@@ -52,6 +52,16 @@ describe('text', () => {
     expect(shown(reduce(chunk('Blu', 'r1'), chunk('Red', 'r2')))).toEqual(['helper: Red (streaming)']);
   });
 
+  test('of an agent in a branch that a resumed run repeats in another execution replaces the unfinished one', () => {
+    const first = { branch: 'both.helper', executionId: 'x1' };
+    const second = { branch: 'both.helper', executionId: 'x2', responseId: 'r2' };
+    const resumed = reduce(chunk('Blu', 'r1', first), chunk('Bl', 'r2', second));
+    expect(shown(resumed)).toEqual(['helper: Bl (streaming)']);
+    const whole = [text('helper', 'Blue.', second)];
+    expect(shown(reduceEvents(resumed, whole))).toEqual(['helper: Blue.']);
+    expect(shown(reduceEvents(reduce(chunk('Blu', 'r1', first)), whole))).toEqual(['helper: Blue.']);
+  });
+
   test('of agents that stream at the same time is kept apart', () => {
     const left = chunk('L', 'r1', { branch: 'both.left', executionId: 'x1' });
     const right = chunk('R', 'r2', { branch: 'both.right', executionId: 'x2' });

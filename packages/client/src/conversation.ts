@@ -109,7 +109,7 @@ export interface PersonRequest {
 
 /** See `Conversation.progress`. */
 export interface ConversationProgress {
-  /** Replies whose chunks came, and whose whole event did not, by execution. */
+  /** Replies whose chunks came, and whose whole event did not, by agent and branch. */
   readonly open: ReadonlyMap<string, GrowingReply>;
   /** Ids of all events, chunks and replies. An event that arrives a second time changes nothing. */
   readonly seen: IdSet;
@@ -188,9 +188,12 @@ export function reduceEvents(conversation: Conversation, events: Iterable<Event>
   return { ...draft, activeAgent: part?.type === 'transfer' ? part.agentName : last?.author };
 }
 
-/** Returns the key of a reply in `progress.open`. An agent streams one reply at a time in each of its executions. */
-function keyOf({ invocationId, executionId, branch, author }: Event): string {
-  return `${invocationId} ${executionId ?? branch} ${author}`;
+/**
+ * Returns the key of a reply in `progress.open`. An agent streams one reply at a time on its branch. Its execution is not in the key: an agent
+ * that a resumed run runs again has another one.
+ */
+function keyOf({ invocationId, branch, author }: Event): string {
+  return `${invocationId} ${branch} ${author}`;
 }
 
 /** Returns the conversation after the end of a run: replies that are still streaming are interrupted. */
