@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { AbortGuard } from '../context/abort-guard.ts';
 import { systemPlatform } from '../platform/platform.ts';
-import { type OperationEnd, ObservedOperation, observeGenerator } from './instrumentation.ts';
+import { type OperationEnd, ObservedOperation, observeGenerator, readTraceHeaders } from './instrumentation.ts';
 
 function observe() {
   const ends: OperationEnd['status'][] = [];
@@ -42,4 +42,17 @@ test('a generator that cannot be opened ends its operation with the error', asyn
   });
   await expect(reader.next()).rejects.toThrow('no generator');
   expect(ends).toEqual(['error']);
+});
+
+const SPAN = '0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+
+test.each([
+  [`00-${SPAN}`, true],
+  [`01-${SPAN}-further-fields`, true],
+  [`00-${SPAN}-further-fields`, false],
+  [`ff-${SPAN}`, false],
+  [`01-${SPAN}further`, false],
+  [`01-${SPAN}-${'x'.repeat(1000)}`, false],
+])('the traceparent %s is read: %s', (traceparent, isRead) => {
+  expect(readTraceHeaders(new Headers({ traceparent }))).toEqual(isRead ? { traceparent } : undefined);
 });

@@ -386,14 +386,16 @@ class CombinedOperation implements ActiveOperation {
   }
 }
 
-const TRACEPARENT = /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/;
+/** Later versions than 00 may have further fields. */
+const TRACEPARENT = /^(?:00(?=.{53}$)|(?!00|ff)[\da-f]{2})-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}(?:-.*)?$/;
+const MAX_TRACEPARENT = 512;
 /** Longest `tracestate` that is passed on, as W3C Trace Context recommends. */
 const MAX_TRACESTATE = 512;
 
 /** Reads the trace headers of a request: a valid `traceparent` with its `tracestate`; undefined for a request without one. */
 export function readTraceHeaders(headers: Headers): TraceHeaders | undefined {
   const traceparent = headers.get('traceparent');
-  if (traceparent === null || traceparent.length > 55 || !TRACEPARENT.test(traceparent)) return undefined;
+  if (traceparent === null || traceparent.length > MAX_TRACEPARENT || !TRACEPARENT.test(traceparent)) return undefined;
   const tracestate = headers.get('tracestate');
   return tracestate === null || tracestate.length > MAX_TRACESTATE ? { traceparent } : { traceparent, tracestate };
 }
