@@ -77,7 +77,10 @@ export interface ActiveOperation {
   response?(response: LlmResponse): void;
   /** Returns the headers that a tool adds to its requests, so that the other service continues the trace. Absent: there are none. */
   traceHeaders?(): TraceHeaders;
-  /** Called exactly once, also after an error and after the reader stopped reading. Errors are reported to the platform. */
+  /**
+   * Called exactly once, also after an error and after the reader stopped reading. After an abort, an operation may end before those within it. Errors
+   * are reported to the platform.
+   */
   end(end: OperationEnd): void;
 }
 
