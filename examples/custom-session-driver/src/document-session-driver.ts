@@ -1,6 +1,13 @@
 import type { Event, KeepRunOpen, PutRunWebhookRequest, RunWebhook, RunWebhookChange } from '@eventloom/core';
 import type { SessionKey, SessionLease, ToolLedgerEntry } from '@eventloom/core';
-import type { AppendOutcome, BeginOutcome, EventAppend, EventWindow, LeaseClaim } from '@eventloom/sessions';
+import type {
+  AppendCheck,
+  AppendOutcome,
+  BeginOutcome,
+  EventAppend,
+  EventWindow,
+  LeaseClaim,
+} from '@eventloom/sessions';
 import type { OpenRunPage, RecordChanges, RunClaim, RunEnd, RunMessage, RunWebhookPage } from '@eventloom/sessions';
 import type { SessionCreation, SessionDriver, SessionImport, SessionPage } from '@eventloom/sessions';
 import { endLease, findRecord, isLeaseLive, keepLease, refusedAppend, takeLease } from '@eventloom/sessions';
@@ -103,6 +110,13 @@ export class DocumentSessionDriver implements SessionDriver {
 
   appendEvent(request: EventAppend) {
     return this.#change(request, (app, session) => append(app, session, request));
+  }
+
+  checkAppend(check: AppendCheck) {
+    return this.#change(check, (app, session) => {
+      // Only the copy has the state that is checked.
+      if (session) writeState({ ...app }, session, check.writes);
+    });
   }
 
   appendEvents(appends: readonly EventAppend[]) {
