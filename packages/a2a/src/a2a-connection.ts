@@ -13,7 +13,7 @@ const MAX_QUOTED = 500;
 /** Maximum number of bytes that are read of the body of a refusal. */
 const MAX_REFUSAL_BYTES = 64 * 1024;
 
-export interface A2AConnectionOptions {
+interface A2AConnectionOptions {
   /** Prefix of error messages: names the agent. */
   readonly owner: string;
   /** Names the server of an address in the messages of errors. */

@@ -15,7 +15,7 @@ export const REQUEST_CODES = {
   VERSION_NOT_SUPPORTED: -32009,
 } as const;
 
-export type RequestReason = keyof typeof REQUEST_CODES;
+type RequestReason = keyof typeof REQUEST_CODES;
 
 /** A request that is refused with an error that A2A defines. The answer is an error of JSON-RPC. Not retryable. */
 export class A2ARequestError extends EventloomError {

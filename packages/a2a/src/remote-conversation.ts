@@ -38,13 +38,13 @@ interface RemoteQuestion {
 }
 
 /** A question of the remote agent that this run answers or waits for. */
-export interface AgentQuestion extends RemoteQuestion {
+interface AgentQuestion extends RemoteQuestion {
   readonly callId: string;
   readonly params: InputRequestParams;
 }
 
 /** The part of the conversation with a remote agent that the session has. */
-export interface RemoteConversation {
+interface RemoteConversation {
   /** Id of the context on the server; undefined before the first answer. */
   readonly contextId: string | undefined;
   /** The question that this run answers or waits for. */

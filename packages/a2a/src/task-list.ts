@@ -13,7 +13,7 @@ export interface ListedTask {
 }
 
 /** The parameters of `ListTasks`. */
-export interface ListRequest {
+interface ListRequest {
   readonly contextId: string | undefined;
   readonly state: A2ATaskState | undefined;
   readonly sinceMs: number;

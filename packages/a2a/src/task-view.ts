@@ -15,7 +15,7 @@ import type {
 } from './wire.ts';
 
 /** The session that a task belongs to, and the task's id. */
-export interface TaskKey {
+interface TaskKey {
   readonly appName: string;
   readonly userId: string;
   /** Id of the session, which is the task's context id. */

@@ -18,7 +18,7 @@ import type { A2ATask, A2ATaskState } from './wire.ts';
 const PAGE = 500;
 
 /** A page of tasks, as `ListTasks` returns it. */
-export interface TaskPage {
+interface TaskPage {
   readonly tasks: readonly A2ATask[];
   /** Empty for the last page. */
   readonly nextPageToken: string;

@@ -19,7 +19,7 @@ export interface A2APart {
   readonly mediaType?: string;
 }
 
-export type A2ARole = 'ROLE_USER' | 'ROLE_AGENT';
+type A2ARole = 'ROLE_USER' | 'ROLE_AGENT';
 
 export interface A2AMessage {
   readonly messageId: string;

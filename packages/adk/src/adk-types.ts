@@ -69,7 +69,7 @@ export interface SearchEngineParams extends VertexAiSearchToolParams {
 }
 
 /** Options of a request, as programs that were written for `@google/adk` read them: those without a type here have that of `@google/genai`. */
-export interface AdkRequestConfig extends GenerateContentConfig {
+interface AdkRequestConfig extends GenerateContentConfig {
   systemInstruction?: VendorValue;
   /** Declarations of functions, and tools of the model's service. */
   tools?: AdkRequestTool[];
@@ -80,7 +80,7 @@ export interface AdkRequestConfig extends GenerateContentConfig {
 }
 
 /** An entry of the `tools` of a request, in the form of the `Tool` of `@google/genai`. */
-export interface AdkRequestTool {
+interface AdkRequestTool {
   functionDeclarations?: (FunctionDeclaration & { parameters?: VendorValue })[];
   /** A tool of the model's service, such as `googleSearch`. */
   [tool: string]: VendorValue;
@@ -140,7 +140,7 @@ export interface AdkGroundingMetadata {
 }
 
 /** One source of a reply: a web page, a document, or a place. */
-export interface AdkGroundingChunk {
+interface AdkGroundingChunk {
   web?: { uri?: string; title?: string; domain?: string };
   retrievedContext?: VendorValue;
   maps?: VendorValue;
@@ -148,7 +148,7 @@ export interface AdkGroundingChunk {
 }
 
 /** The sources of one segment of a reply, as indices of `groundingChunks`. */
-export interface AdkGroundingSupport {
+interface AdkGroundingSupport {
   segment?: { partIndex?: number; startIndex?: number; endIndex?: number; text?: string };
   groundingChunkIndices?: number[];
   confidenceScores?: number[];

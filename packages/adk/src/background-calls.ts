@@ -65,7 +65,7 @@ function nameOf({ appName, userId, sessionId }: SessionKey): string {
 }
 
 /** The calls of background tools in one stream, each with its thread. */
-export class BackgroundCalls {
+class BackgroundCalls {
   readonly steps: AsyncQueue<StreamStep> = new AsyncQueue<StreamStep>();
   readonly #threads = new Map<string, ReturnType<typeof startWorker>>();
   /** Ends a call with a response, by the id of the call. */

@@ -11,7 +11,7 @@ import {
 import type { AdkCitationMetadata, AdkGroundingMetadata, Assignable } from './adk-types.ts';
 
 /** The actions of an event, as programs that were written for `@google/adk` read them: the requests to a person are always there. */
-export interface AdkEventActions extends EventActions {
+interface AdkEventActions extends EventActions {
   /** Requests for credentials, by function call id. Empty if there are none. */
   requestedAuthConfigs: Record<string, unknown>;
   /** Requests for a confirmation, by function call id. Empty if there are none. */

@@ -20,7 +20,7 @@ export interface GeminiParams extends Assignable<Omit<GeminiOptions, 'model' | '
 }
 
 /** The parameters of a Gemini model after the environment was read. */
-export interface GeminiSettings {
+interface GeminiSettings {
   readonly model: string | undefined;
   readonly vertexai: boolean;
   readonly project: string | undefined;

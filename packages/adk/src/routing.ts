@@ -8,7 +8,7 @@ export interface RoutingErrorContext {
 }
 
 /** The items to choose from, how one is chosen, and how it runs. */
-export interface Routing<T, V> {
+interface Routing<T, V> {
   /** Beginning of error messages, which names the object that routes. */
   readonly owner: string;
   readonly items: Readonly<Record<string, T>>;

@@ -19,7 +19,7 @@ export interface AdkRunConfig extends Assignable<RunConfig> {
 const FLAGS = ['supportCfc', 'plainTextToolConfirmation', 'allowRemoteToolConfirmation'] as const;
 
 /** Returns the options without those that only the ADK has. @throws ConfigurationError for a value that none of these takes */
-export function toRunConfig(given: AdkRunConfig | undefined): RunConfig | undefined {
+function toRunConfig(given: AdkRunConfig | undefined): RunConfig | undefined {
   if (typeof given !== 'object' || given === null || !FLAGS.some((flag) => flag in given)) return given;
   for (const flag of FLAGS) {
     const value: unknown = given[flag];

@@ -274,7 +274,7 @@ export class AdkRunner extends Runner {
 }
 
 /** The events of one run, with the fields that programs of the ADK read. */
-export type AdkRunStream = Omit<RunStream, keyof AsyncGenerator> & AsyncGenerator<AdkRunEvent, void, undefined>;
+type AdkRunStream = Omit<RunStream, keyof AsyncGenerator> & AsyncGenerator<AdkRunEvent, void, undefined>;
 
 /** Returns true for a runner of this package, including one of another loaded copy of it. */
 export function isRunner(value: unknown): value is AdkRunner {

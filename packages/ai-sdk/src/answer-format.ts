@@ -12,7 +12,7 @@ import { toJsonSchema } from './json-schema.ts';
 export type AnswerSchemas = 'any' | 'openai' | 'none';
 
 /** The way in which a model is asked for an answer in JSON. */
-export interface AnswerFormat {
+interface AnswerFormat {
   readonly responseFormat?: LanguageModelV4CallOptions['responseFormat'];
   /** A text for the system instruction, if the service does not get the schema. */
   readonly instruction?: string;

@@ -28,7 +28,7 @@ export interface CallTarget extends PromptReader {
 }
 
 /** The options of a call, and the parts of the request that they cannot express. */
-export interface ConvertedRequest {
+interface ConvertedRequest {
   readonly options: LanguageModelV4CallOptions;
   readonly warnings: readonly SharedV4Warning[];
 }

@@ -7,7 +7,7 @@ const MAX_MESSAGE = 2000;
 const MAX_BODY = 65_536;
 
 /** The call that failed. */
-export interface FailedAttempt {
+interface FailedAttempt {
   readonly model: string;
   readonly nowMs: number;
   /** Headers of the request, whose secrets the message must not repeat. The key of the provider is not known: it is found by its form. */

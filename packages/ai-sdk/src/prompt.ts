@@ -27,7 +27,7 @@ export interface PromptReader {
 }
 
 /** A prompt, and the parts of the request that it leaves out. */
-export interface ConvertedPrompt {
+interface ConvertedPrompt {
   readonly prompt: LanguageModelV4Prompt;
   readonly warnings: readonly SharedV4Warning[];
 }

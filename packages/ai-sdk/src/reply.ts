@@ -14,7 +14,7 @@ import { callsToRun, isRecord, type MadeBy, tryParseJson, withoutCalls } from '@
 const UNIQUE_ID_LENGTH = 20;
 
 /** The facts known of a reply before its first part. */
-export interface ReplyStart {
+interface ReplyStart {
   /** Name of the provider that makes the reply. */
   readonly provider: string;
   /** An id for a reply whose service gives it none. */

@@ -4,7 +4,7 @@ import type { AuthenticatedUser } from '@eventloom/server';
 const HEADER = 'eventloom-forwarded';
 
 /** Facts about a request that the Worker passes to a user's object in a header. */
-export interface Forwarded {
+interface Forwarded {
   readonly appName: string;
   /** The authenticated user; undefined when the server has no `authenticate`. */
   readonly user: AuthenticatedUser | undefined;

@@ -8,7 +8,7 @@ import type { GraphPlan } from './graph-plan.ts';
 import type { GraphRecord } from './graph-record.ts';
 
 /** The channel changes of a node, as they are stored. */
-export interface ChannelChanges {
+interface ChannelChanges {
   /** New values of channels without a `stateKey`, by channel name. */
   readonly state: Record<string, JsonValue>;
   /** New values of channels with a `stateKey`, by that key. */

@@ -22,7 +22,7 @@ import { toOutput } from './json-values.ts';
 import { edgesOf, toMermaid } from './to-mermaid.ts';
 
 /** Options of a graph agent, created by `StateGraph.compile`. */
-export interface GraphAgentConfig extends BaseAgentConfig {
+interface GraphAgentConfig extends BaseAgentConfig {
   readonly plan: GraphPlan;
   readonly inputSchema: SchemaLike | undefined;
   readonly checks: { readonly input: ValueSchema | undefined; readonly output: ValueSchema | undefined };

@@ -12,7 +12,7 @@ export interface Task {
 }
 
 /** The result of a task. */
-export interface Completion {
+interface Completion {
   readonly output: JsonValue | undefined;
   readonly next: readonly string[];
 }

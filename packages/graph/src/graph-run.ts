@@ -28,7 +28,7 @@ import { CommitQueue } from './commit-queue.ts';
 const GRACE_MS = 5000;
 
 /** Parameters of a run of a graph. */
-export interface GraphRunParams {
+interface GraphRunParams {
   readonly plan: GraphPlan;
   readonly context: InvocationContext;
   readonly outputSchema: ValueSchema | undefined;

@@ -6,7 +6,7 @@ import { isGraphAgent } from './is-graph-agent.ts';
 import { DEFAULT_ROUTE, END, START } from './names.ts';
 
 /** One edge of a graph. */
-export interface GraphEdge {
+interface GraphEdge {
   readonly from: string;
   readonly to: string;
   /** The name of the route; absent for an unconditional edge. */

@@ -12,7 +12,7 @@ import { isFrameworkPart } from '@eventloom/llm-agent/internal';
 /** A written request: a turn, or responses to calls. */
 export type WrittenRequest = Extract<LiveRequest, { readonly content: unknown } | { readonly toolResponses: unknown }>;
 
-export interface AcceptedMessage {
+interface AcceptedMessage {
   /** The event to store, or a refusal. */
   readonly event: Event;
   /** The request as the model gets it; undefined when it is not for the model. */

@@ -10,7 +10,7 @@ import type { INTERRUPTED_CALL } from '@eventloom/core/internal';
 import { asksPerson } from '@eventloom/llm-agent/internal';
 import type { LiveToolCallsParams } from './live-tool-calls.ts';
 
-export interface CallAnswersParams extends Pick<LiveToolCallsParams, 'context' | 'session' | 'flow'> {
+interface CallAnswersParams extends Pick<LiveToolCallsParams, 'context' | 'session' | 'flow'> {
   readonly call: FunctionCall;
   readonly tool: BaseTool | undefined;
 }

@@ -1,7 +1,7 @@
 import { type BaseLiveRequestQueue, ConfigurationError, type InvocationContext } from '@eventloom/core';
 import type { AbortGuard } from '@eventloom/core/internal';
 
-export interface CloseTimeoutParams {
+interface CloseTimeoutParams {
   readonly context: InvocationContext;
   readonly queue: BaseLiveRequestQueue;
   /** Time that work has to finish after the client closed its queue, in milliseconds. */

@@ -19,7 +19,7 @@ import type { ServiceSession } from './service-session.ts';
 import { isOnlyStreamed } from './streamed-events.ts';
 import { acceptWritten, createRefusal, type WrittenRequest } from './accept-written.ts';
 
-export interface LiveInputParams {
+interface LiveInputParams {
   readonly context: InvocationContext;
   readonly run: QueueLiveRun;
   readonly session: ServiceSession;

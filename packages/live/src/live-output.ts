@@ -14,7 +14,7 @@ import type { LiveFlow } from './live-flow.ts';
 import type { LiveRecordings } from './live-recordings.ts';
 import { ResponseEvents } from './response-events.ts';
 
-export interface LiveOutputParams {
+interface LiveOutputParams {
   readonly turn: AgentTurn;
   readonly recordings: LiveRecordings | undefined;
   readonly closeTimeout: CloseTimeout;

@@ -10,7 +10,7 @@ const AUDIO_NOT_SAVED = 'AUDIO_NOT_SAVED';
 /** Maximum number of files that are saved at a time; a further one waits. */
 const MAX_SAVING = 4;
 
-export interface LiveRecordingsParams {
+interface LiveRecordingsParams {
   readonly context: InvocationContext;
   readonly flow: LiveFlow;
   readonly closeTimeout: CloseTimeout;

@@ -24,7 +24,7 @@ export interface LiveToolCallsParams {
 }
 
 /** Calls to start: those of a committed event, or calls that resume because a person answered. */
-export interface CallsToStart {
+interface CallsToStart {
   /** The agent that made the calls. */
   readonly turn: AgentTurn;
   readonly tools: LlmRequest['toolsDict'];

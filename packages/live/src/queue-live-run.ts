@@ -23,7 +23,7 @@ const CLOSE_TIMEOUT_MS = 60_000;
 const YIELD_SESSION_MS = 2000;
 
 /** A request of the client that was checked, and stored if it is written. It may have to be sent again, by another agent. */
-export interface AcceptedRequest {
+interface AcceptedRequest {
   /** The request as the model gets it; undefined when the model gets nothing. */
   readonly sent: LiveRequest | undefined;
   /** True when the session's history holds the request. */

@@ -11,7 +11,7 @@ const FIRST_DELAY_MS = 250;
 /** Time after which a connection counts as successful even without a reply, in milliseconds. */
 const GOOD_MS = 10_000;
 
-export interface ReconnectPolicyParams {
+interface ReconnectPolicyParams {
   readonly context: InvocationContext;
   readonly session: ServiceSession;
   readonly ending: LiveEnding;

@@ -1,13 +1,13 @@
 import { InvalidMessageError, type LiveRequest } from '@eventloom/core';
 
 /** A queue of requests that wait to be sent. For one reader at a time. */
-export interface RequestSource {
+interface RequestSource {
   /** Resolves to the oldest request, which stays until `shift`, or to undefined when none will come. @throws when the signal fires first */
   peek(abortSignal: AbortSignal): Promise<LiveRequest | undefined>;
   shift(): void;
 }
 
-export interface RequestPumpParams {
+interface RequestPumpParams {
   readonly source: RequestSource;
   /** Returns the request to send in place of one; undefined sends nothing. Called again when the request is sent again. */
   readonly prepare?: (request: LiveRequest) => LiveRequest | undefined | Promise<LiveRequest | undefined>;

@@ -11,7 +11,7 @@ import {
 import { createErrorEvent, ResponseAggregator } from '@eventloom/core/internal';
 
 /** Creates the event of a model's calls. */
-export type CallEventMaker = (content: Content) => Event;
+type CallEventMaker = (content: Content) => Event;
 
 /**
  * Turns the responses of a live connection into events, each with one piece of information: chunks of text and speech as they come, the whole

@@ -84,7 +84,7 @@ function inheritedModel(agent: LlmAgent): string | BaseLlm {
 }
 
 /** The parts of an agent's model requests that are the same in every step. All requests share them: do not modify. */
-export interface StaticRequest {
+interface StaticRequest {
   /** The root of the agent tree in which the agent runs. */
   readonly rootAgent: BaseAgent;
   /** The model that gets the requests. */
@@ -110,12 +110,12 @@ export interface StaticRequest {
   readonly isGrounded: boolean;
 }
 
-export interface StaticTransfer {
+interface StaticTransfer {
   readonly tool: TransferToAgentTool;
   readonly instruction: string;
 }
 
-export interface WholeRequest {
+interface WholeRequest {
   readonly instruction: string;
   readonly toolsDict: Readonly<Record<string, BaseTool>>;
   readonly declarations: readonly FunctionDeclaration[];

@@ -24,7 +24,7 @@ import { isTruncated } from './model-call.ts';
  * | a call of `set_model_response`     | an `outputSchema` beside tools, on models that need it | `OutputTool`   | an event of its own     |
  * | a call of `finish_task`            | an agent with `mode: 'task'`                        | `OutputTool`      | the response to the call |
  */
-export type FinalOutput = { readonly value: unknown } | { readonly issues: readonly string[] };
+type FinalOutput = { readonly value: unknown } | { readonly issues: readonly string[] };
 
 /** Reads the final answer from a response without calls. Undefined if there is no text, or if a structured answer was truncated. */
 export function readFinalOutput(

@@ -50,7 +50,7 @@ export function prepareRequest(turn: AgentTurn, actions: EventActions): MaybePro
 }
 
 /** The tools of one step, without the rest of the request. */
-export interface PreparedTools {
+interface PreparedTools {
   readonly tools: LlmRequest['toolsDict'];
   /** An event with the changes that plugins and tools made during this step. The caller yields it first. Undefined if there were none. */
   readonly changes: Event | undefined;

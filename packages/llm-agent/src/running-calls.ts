@@ -48,7 +48,7 @@ export interface CallBatch {
 }
 
 /** The outcome of all calls of one reply. */
-export interface ReplyOutcome {
+interface ReplyOutcome {
   /** The event with the responses in call order and their actions, merged in that order; undefined if there is neither. */
   readonly event: Event | undefined;
   /** True if a result comes later, or a person's answer was requested: a resumable run can continue with it. */

@@ -38,7 +38,7 @@ const MAX_PROGRESS = 4096;
 const MAX_CALL_MS = 3_600_000;
 
 /** The toolset that a connection belongs to. */
-export interface MCPConnectionOwner {
+interface MCPConnectionOwner {
   readonly name: string;
   readonly params: MCPConnectionParams;
   readonly platform: Platform;
@@ -51,7 +51,7 @@ export interface MCPConnectionOwner {
 }
 
 /** Options of a request. */
-export interface SendOptions {
+interface SendOptions {
   /** True if sending the request twice has the same effect as sending it once. */
   readonly isRepeatable: boolean;
   readonly timeoutMs: number;

@@ -37,7 +37,7 @@ export interface MCPToolAnnotations {
 }
 
 /** The tools of a server that can be offered, and the reasons for which others are not. */
-export interface AcceptedTools {
+interface AcceptedTools {
   readonly tools: readonly ServerTool[];
   readonly refused: readonly MCPToolRefusedError[];
 }

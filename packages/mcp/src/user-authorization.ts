@@ -32,7 +32,7 @@ const MAX_URL = 8192;
 const CONSENT_MS = 3_600_000;
 
 /** The OAuth client of the application, and where the credentials of a user are kept. */
-export interface UserAuthorizationParams {
+interface UserAuthorizationParams {
   /** Name of the toolset, for errors. */
   readonly server: string;
   readonly url: URL;

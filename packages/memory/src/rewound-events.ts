@@ -8,7 +8,7 @@ export interface MemoryRewind {
 }
 
 /** The events of a session, divided by the rewinds among them. */
-export interface RewoundEvents {
+interface RewoundEvents {
   /** Events that no rewind covers, in order. */
   readonly counted: Event[];
   /** Events that a rewind covers, the rewinds among them included. */

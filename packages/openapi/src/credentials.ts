@@ -6,7 +6,7 @@ import { createConsent, isExpired, type OAuth2Client, type OAuth2Endpoints } fro
 import type { RequiredScheme, SecurityAlternative } from './operations.ts';
 
 /** The credential options of a toolset. */
-export interface CredentialOptions {
+interface CredentialOptions {
   /** The app's own credential. */
   readonly authCredential: AuthCredential | undefined;
   /** Key of the user's credential. If undefined, the key is made from the API's host and the scheme's name. */
@@ -29,7 +29,7 @@ export interface HeldCredential {
 }
 
 /** The credentials of a call, or the config of a missing one that the user has to give first. */
-export type FoundCredentials = { readonly held: readonly HeldCredential[] } | { readonly missing: AuthConfig };
+type FoundCredentials = { readonly held: readonly HeldCredential[] } | { readonly missing: AuthConfig };
 
 /** Finds the credentials of calls: the app's own ones, those of users, and OAuth 2 tokens obtained with them. */
 export class ApiCredentials {

@@ -8,7 +8,7 @@ import type { DeclaredSchema, SchemaWriter } from './schema.ts';
 import { type ParameterForm, textOf, writePairs } from './serialize-parameter.ts';
 
 /** A body that is ready to be sent. */
-export interface EncodedBody {
+interface EncodedBody {
   readonly contentType: string;
   readonly bytes: Uint8Array<ArrayBuffer>;
 }

@@ -16,7 +16,7 @@ export interface OAuth2Endpoints {
 }
 
 /** A request for the consent of a user. */
-export interface Consent {
+interface Consent {
   readonly authUri: string;
   readonly state: string;
   readonly codeVerifier: string;

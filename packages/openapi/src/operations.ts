@@ -77,7 +77,7 @@ export interface OperationDetails {
 }
 
 /** A response as the document describes it. */
-export interface DescribedResponse {
+interface DescribedResponse {
   /** A status or a range: `200`, `2XX`, `default`. */
   readonly status: string;
   readonly mediaTypes: readonly string[];

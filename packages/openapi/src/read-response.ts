@@ -11,7 +11,7 @@ const USEFUL_HEADERS = ['content-location', 'link', 'location', 'retry-after'];
 const SECRET_HEADERS: ReadonlySet<string> = new Set(['set-cookie', 'authorization', 'proxy-authorization']);
 
 /** Parameters of `toResult`. */
-export interface ResultParams {
+interface ResultParams {
   readonly response: RestResponse;
   /** Names of headers that the document describes for the operation. */
   readonly describedHeaders: readonly string[];

@@ -27,7 +27,7 @@ export interface ApiCall {
 }
 
 /** Data that all tools of a toolset share. */
-export interface RestApiShared {
+interface RestApiShared {
   readonly document: OpenApiDocument;
   readonly schemas: SchemaWriter;
   readonly client: RestClient;
@@ -38,7 +38,7 @@ export interface RestApiShared {
 }
 
 /** Parameters of a RestApiTool. */
-export interface RestApiToolParams {
+interface RestApiToolParams {
   readonly name: string;
   readonly details: OperationDetails;
   /** The server's URL, without a trailing slash. */

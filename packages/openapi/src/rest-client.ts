@@ -4,7 +4,7 @@ import { AddressRefusedError, openPublicUrl } from '@eventloom/tools/internal';
 import { ApiCallError } from './errors.ts';
 
 /** Limits of the requests of a toolset. */
-export interface RestClientOptions {
+interface RestClientOptions {
   /** Hosts that requests may reach, with their ports. */
   readonly allowedHosts: ReadonlySet<string>;
   /** True allows addresses of this machine and of internal networks. */
@@ -15,7 +15,7 @@ export interface RestClientOptions {
 }
 
 /** A request to an API. */
-export interface RestRequest {
+interface RestRequest {
   readonly method: string;
   readonly url: string;
   /** The headers; their names are in lower case. */

@@ -6,7 +6,7 @@ const SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.
 const TOKENS = [1, 4, 16, 64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864];
 
 /** The measures of one model call. */
-export interface ModelCallMeasure {
+interface ModelCallMeasure {
   readonly durationMs: number;
   readonly firstChunkMs: number | undefined;
   readonly inputTokens: number | undefined;

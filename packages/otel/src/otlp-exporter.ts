@@ -343,7 +343,7 @@ interface Outcome {
 }
 
 /** An operation with its span. */
-export class ExportedSpan extends SpanRecord {
+class ExportedSpan extends SpanRecord {
   /** The span of another service that the run belongs to. */
   readonly remote: RemoteSpan | undefined;
   readonly #tracestate: string | undefined;

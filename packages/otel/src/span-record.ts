@@ -193,7 +193,7 @@ export class SpanRecord extends OperationRecord {
 }
 
 /** Receives an attribute of a span. */
-export type AddAttribute = (name: string, value: AttributeValue) => void;
+type AddAttribute = (name: string, value: AttributeValue) => void;
 
 function numbersOf({ config }: LlmRequest): [name: string, value: number][] | undefined {
   let numbers: [string, number][] | undefined;

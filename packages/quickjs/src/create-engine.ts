@@ -21,7 +21,7 @@ export interface QuickJsEngine {
 }
 
 /** The build of an engine and its memory. */
-export interface EngineParams extends QuickJsEngine {
+interface EngineParams extends QuickJsEngine {
   /** Maximum size of the engine's memory with all its contents, in bytes. */
   readonly memoryBytes: number;
   /** Called after every METER.turns turns of loops. Throws to end the running code and its engine. */

@@ -42,7 +42,7 @@ export interface MatchedMessage {
 }
 
 /** The session whose calls a message answers, and the runner's options for answers. */
-export interface MatchParams {
+interface MatchParams {
   /** The events of the session, in order. */
   readonly events: readonly Event[];
   readonly calls: Calls;

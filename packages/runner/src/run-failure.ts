@@ -70,7 +70,7 @@ export function toRefusal(thrown: unknown, abortReason: EventloomError | undefin
 }
 
 /** The reason why a run did not complete. */
-export interface RunFailure {
+interface RunFailure {
   /** The error that the run throws. */
   readonly failure: EventloomError;
   /** The error that was thrown; undefined if the reader stopped reading. */
@@ -80,7 +80,7 @@ export interface RunFailure {
 }
 
 /** The end of a run that failed. */
-export interface StoredEnd {
+interface StoredEnd {
   /** The events that were stored, to be yielded. */
   readonly events: readonly Event[];
   /** The outcome of the run; undefined if it is not in the session. */

@@ -45,7 +45,7 @@ export interface LoadRequest {
 /**
  * The cached part of a session between runs: its events, valid as long as the last cached event is the last stored one.
  */
-export interface CachedEvents {
+interface CachedEvents {
   readonly incarnation: string;
   readonly lastSeq: number;
   readonly events: Event[];

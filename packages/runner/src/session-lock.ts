@@ -38,7 +38,7 @@ export interface SessionHolder {
 }
 
 /** The run that a session is locked for. */
-export interface LockedFor extends Pick<BeginRunRequest, 'invocationId' | 'requestId' | 'continues' | 'webhook'> {
+interface LockedFor extends Pick<BeginRunRequest, 'invocationId' | 'requestId' | 'continues' | 'webhook'> {
   /** Number of events in the session when it was locked, the message included. */
   readonly lastSeq: number;
   /** The session's sequence number of the run's first event. */

@@ -45,7 +45,7 @@ export interface LockRequest {
 }
 
 /** A request to lock a session for a run, and to read it. */
-export interface BeginRequest extends LockRequest, Omit<LoadRequest, 'resumedId'> {
+interface BeginRequest extends LockRequest, Omit<LoadRequest, 'resumedId'> {
   readonly run: Pick<
     BeginRunRequest,
     'invocationId' | 'requestId' | 'resumable' | 'continues' | 'lastEpoch' | 'webhook'
@@ -65,7 +65,7 @@ export interface BegunSession {
 }
 
 /** The runner's options that concern sessions. */
-export interface SessionLocksOptions {
+interface SessionLocksOptions {
   readonly autoCreateSession?: boolean | undefined;
   readonly leaseTtlMs?: number | undefined;
   readonly sessionCache?: SessionCacheOptions | undefined;

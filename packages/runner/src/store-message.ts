@@ -55,7 +55,7 @@ function checkReplacement({ resumed, loaded }: LockedRun, message: Content): voi
 const CONTINUES: Partial<EventActions> = { agentState: { [RunMark.continues]: true } };
 
 /** A message to be stored. */
-export interface MessageToStore {
+interface MessageToStore {
   readonly matched: MatchedMessage;
   /** True if a plugin replaced the message that was sent. */
   readonly isReplaced: boolean;

@@ -30,7 +30,7 @@ interface ListedPlace {
 }
 
 /** A requested page of events. */
-export interface EventPage {
+interface EventPage {
   readonly order: 'asc' | 'desc';
   /** The position after the previous page; undefined for the first page. */
   readonly after: ListedPlace | undefined;

@@ -27,7 +27,7 @@ const MAX_POLL_MS = 25;
 const TICKET_TTL_MS = 2000;
 
 /** The result of a wait: a lease, or the reason why there is none. */
-export interface LeaseAnswer {
+interface LeaseAnswer {
   readonly status: 'taken' | 'known' | 'unknown' | 'stale' | 'open';
 }
 

@@ -114,7 +114,7 @@ const SEED = Math.floor(Math.random() * 2 ** 30);
 const NO_SLOTS = new Int32Array(0);
 
 /** The events whose ids are indexed. */
-export interface IdentifiedEvents {
+interface IdentifiedEvents {
   /** Returns the event at an index; undefined if there is none yet. */
   at(index: number): Pick<Event, 'id'> | undefined;
 }

@@ -110,7 +110,7 @@ function filesOf(kind: string, files: Readonly<Record<string, SkillFile>>): Read
 }
 
 /** Returns the path if it stays in its folder. @throws SkillError */
-export function checkPath(path: string): string {
+function checkPath(path: string): string {
   const segments = path.length <= MAX_PATH ? path.split('/') : [];
   const isInside = segments.every((segment) => segment !== '' && segment !== '.' && segment !== '..');
   if (!isInside || segments.length === 0 || segments.length > MAX_FOLDERS || /[\\\0:]/.test(path))
@@ -125,7 +125,7 @@ export function checkPath(path: string): string {
  * @param folder name of the skill's folder, which must be the skill's name; empty if it has none
  * @throws SkillError that says what is wrong
  */
-export function parseSkill(text: string, where = 'SKILL.md', folder = ''): Skill {
+function parseSkill(text: string, where = 'SKILL.md', folder = ''): Skill {
   if (text.length > MAX_SKILL_BYTES)
     throw new SkillError(
       `${where}: has ${text.length} characters; at most ${MAX_SKILL_BYTES} are allowed; move parts of it to files in references/`,

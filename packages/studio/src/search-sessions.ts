@@ -13,7 +13,7 @@ const MAX_TITLE = 80;
 const BEFORE = 24;
 
 /** A session in the list. */
-export interface FoundSession {
+interface FoundSession {
   readonly id: string;
   /** Seconds since the epoch. */
   readonly lastUpdateTime: number;

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { ConfigurationError } from '@eventloom/core';
 
 /** The parts of `express` and of `@a2a-js/sdk` that `toA2a` uses. */
-export interface A2aServerLibraries {
+interface A2aServerLibraries {
   readonly express: {
     (): { use(...handlers: unknown[]): unknown };
     json(options: { readonly limit: string }): unknown;

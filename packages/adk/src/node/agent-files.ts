@@ -22,7 +22,7 @@ export interface AgentFile {
 }
 
 /** The reason why a file cannot be used. Without a line, the reference to the file is at fault. */
-export interface AgentFileFault {
+interface AgentFileFault {
   readonly path: string;
   readonly line?: number | undefined;
   readonly fault: string;

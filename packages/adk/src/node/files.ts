@@ -3,14 +3,14 @@ import { join, relative } from 'node:path';
 import { ConfigurationError } from '@eventloom/core';
 
 /** A file of a folder. */
-export interface TextFile {
+interface TextFile {
   /** Its path below the folder. */
   readonly path: string;
   readonly text: string;
 }
 
 /** The limits of a folder that is read whole. */
-export interface FolderLimits {
+interface FolderLimits {
   readonly maxFiles: number;
   readonly maxBytes: number;
 }

@@ -2,13 +2,13 @@ import { fileURLToPath } from 'node:url';
 import { Worker, workerData } from 'node:worker_threads';
 
 /** A thread that runs a script, as the caller sees it. */
-export interface WorkerThread {
+interface WorkerThread {
   post(message: object): void;
   terminate(): void;
 }
 
 /** Receives what a thread sends. `onEnd` is called once: with an error if the thread failed, without one if the script ended. */
-export interface WorkerListener {
+interface WorkerListener {
   onMessage(message: unknown): void;
   onEnd(error?: Error): void;
 }

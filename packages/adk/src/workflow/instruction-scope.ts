@@ -3,7 +3,7 @@ import { getOwn, isRecord } from '@eventloom/core/internal';
 import { injectSessionState, type InstructionProvider } from '@eventloom/llm-agent';
 
 /** Values that the instruction of an agent in a workflow can name. */
-export interface InstructionScope {
+interface InstructionScope {
   /** The input of the agent's node: `{Name.field}`. */
   readonly input: unknown;
   /** The outputs of the nodes before it: `<Name.field from node>`. */

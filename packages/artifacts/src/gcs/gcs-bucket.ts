@@ -20,7 +20,7 @@ export interface GcsWrite {
 }
 
 /** The address and the credentials of a bucket. */
-export interface GcsBucketParams {
+interface GcsBucketParams {
   readonly bucket: string;
   readonly accessToken: (() => MaybePromise<string>) | undefined;
   readonly endpoint: string;

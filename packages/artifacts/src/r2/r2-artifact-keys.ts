@@ -17,7 +17,7 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 export const MAX_PREFIX_BYTES = 100;
 
 /** Key prefixes of one owner's artifacts. */
-export interface OwnerKeys {
+interface OwnerKeys {
   readonly versions: string;
   readonly deleted: string;
 }

@@ -8,7 +8,7 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /** A version as an R2 object. */
-export interface R2Version {
+interface R2Version {
   /** The bytes of the part, followed by the record as JSON if it is too large for the metadata. */
   readonly body: Uint8Array;
   readonly customMetadata: Record<string, string>;

@@ -452,7 +452,7 @@ export function isAsked({ requests }: SessionCall): boolean {
 }
 
 /** True for a call that waits for a person: a request about it has no answer. */
-export function waitsForPerson({ requests }: SessionCall): boolean {
+function waitsForPerson({ requests }: SessionCall): boolean {
   return requests.some((request) => request.responses.length === 0 && !isSettled(request));
 }
 

@@ -9,7 +9,7 @@ export interface JsonFault {
 }
 
 /** A copy, or the first fault. */
-export type CopiedJson = { readonly value: JsonValue } | { readonly fault: JsonFault };
+type CopiedJson = { readonly value: JsonValue } | { readonly fault: JsonFault };
 
 /** Maximum nesting of a value. Deeper values overflow the stack of code that walks them recursively, such as `JSON.stringify`. */
 const MAX_DEPTH = 200;

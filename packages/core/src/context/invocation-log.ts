@@ -4,7 +4,7 @@ import { isInput } from '../event/event-predicates.ts';
 import { NODE_END } from '../event/run-events.ts';
 
 /** Conditions of the execution to find. */
-export interface ExecutionQuery {
+interface ExecutionQuery {
   readonly parentExecutionId: string;
   readonly branch: string | undefined;
   /** Absent for a sub-invocation, which its branch identifies. */

@@ -6,7 +6,7 @@ import { describeKind, isRecord } from '../content/json.ts';
  * The kind of a value without described members. `data` is an object with keys of the user; `vendor` is an object of a model
  * vendor's API, whose keys may be in camelCase or snake_case.
  */
-export type LeafKind = 'text' | 'base64' | 'flag' | 'number' | 'integer' | 'seconds' | 'data' | 'vendor' | 'any';
+type LeafKind = 'text' | 'base64' | 'flag' | 'number' | 'integer' | 'seconds' | 'data' | 'vendor' | 'any';
 
 declare const TYPE: unique symbol;
 
@@ -109,7 +109,7 @@ export function mapOf<T>(item: Field<T>): Field<Record<string, T>, false> {
 }
 
 /** Options of a shape. Default: no name, and unknown members are kept. */
-export interface ShapeOptions {
+interface ShapeOptions {
   readonly name?: string;
   readonly isOpen?: boolean;
 }

@@ -8,7 +8,7 @@ import { ACTIONS, CONTENT, EVENT, PART } from './event-shape.ts';
 import { DATA, faultOf, type Field, SECONDS } from './field.ts';
 
 /** Options of sealing. */
-export interface SealEventOptions {
+interface SealEventOptions {
   /**
    * True also checks that bytes are base64. Default false: the encoder is responsible for them, and there may be many.
    */

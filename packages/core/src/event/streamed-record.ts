@@ -8,7 +8,7 @@ import { type Event, ObjectType } from './event.ts';
  * The stored record that a run yielded an event of a sub-invocation. Such an event is stored on the branch of its call before its caller decides
  * whether and when the run yields it. So its place in the stream is that of the record, which is stored right before the event is yielded.
  */
-export interface StreamedRecord {
+interface StreamedRecord {
   /** The id of the event. */
   readonly id: string;
   /** The sequence number of the event in the session. */

@@ -4,7 +4,7 @@ import type { Platform } from '../platform/platform.ts';
 import type { ActiveOperation, Operation, OperationEnd } from './instrumentation.ts';
 
 /** Tokens of a model call. */
-export interface TokenCounts {
+interface TokenCounts {
   /** Includes the tokens of tool results that the service read itself. */
   readonly input: number | undefined;
   /** Includes the thoughts. */

@@ -1,6 +1,6 @@
 import { isRecord, tryParseJson } from '@eventloom/core/internal';
 /** The service's description of a failure. */
-export interface ServiceError {
+interface ServiceError {
   readonly message?: string;
   /** The service's name of the failure: `RESOURCE_EXHAUSTED`, … */
   readonly status?: string;

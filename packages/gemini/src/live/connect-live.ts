@@ -18,7 +18,7 @@ import { errorCodeOfStatus, toLiveResponse } from './to-live-response.ts';
 import { WatchedConnection } from './watched-connection.ts';
 
 /** The model, the client and the limits of a connection. */
-export interface LiveTarget {
+interface LiveTarget {
   readonly model: string;
   readonly client: GenAiClient;
   readonly platform: Platform;

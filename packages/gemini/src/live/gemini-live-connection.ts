@@ -17,7 +17,7 @@ import type { LiveInbox } from './live-inbox.ts';
 import type { WatchedConnection } from './watched-connection.ts';
 
 /** The parts of a connection that is set up. */
-export interface GeminiLiveConnectionParams {
+interface GeminiLiveConnectionParams {
   readonly session: LiveSession;
   readonly connection: WatchedConnection;
   readonly inbox: LiveInbox;

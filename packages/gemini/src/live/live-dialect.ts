@@ -18,7 +18,7 @@ export function liveDialectOf(model: string): LiveDialect {
  * A history in the realtime dialect: the contents that are only context, and the contents that are sent again to be
  * answered.
  */
-export interface SplitHistory {
+interface SplitHistory {
   readonly context: readonly Content[];
   readonly said: Content | undefined;
 }

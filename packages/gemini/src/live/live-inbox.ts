@@ -2,7 +2,7 @@ import type { LiveLlmResponse } from '@eventloom/core';
 import { Fifo } from '@eventloom/core/internal';
 
 /** Bounds of an inbox, and its callbacks. */
-export interface LiveInboxOptions {
+interface LiveInboxOptions {
   /** Maximum size of waiting messages before the sender must pause, in characters of text and base64. */
   readonly maxChars: number;
   /** Called when more than `maxChars` wait. */

@@ -3,7 +3,7 @@ import { isRetryableStatus, statusCode } from '@eventloom/core/internal';
 import type { SocketEnding } from './client-socket.ts';
 
 /** The properties of an ended connection that determine its error. */
-export interface EndedConnection {
+interface EndedConnection {
   readonly model: string;
   readonly ending: SocketEnding;
   /** True if the service had accepted the setup. */

@@ -7,7 +7,7 @@ import { toWireSchema } from './to-wire-schema.ts';
 import { toWireTools } from './to-wire-tools.ts';
 
 /** The model that a request goes to, and the features of its service. */
-export interface RequestTarget {
+interface RequestTarget {
   readonly model: string;
   readonly client: GenAiClient | OwnGenAiClient;
   readonly exchange: HttpExchange;

@@ -3,7 +3,7 @@ import { callsToRun, INCOMPLETE_CALL, withoutCalls } from '@eventloom/core/inter
 import type { GenerateContentResponse } from '@google/genai';
 
 /** Details about the end of a reply that are not part of the reply. */
-export interface ReplyEnd {
+interface ReplyEnd {
   /** The reason for which the service refused the prompt. */
   readonly promptFeedback: GenerateContentResponse['promptFeedback'] | undefined;
   /** The service's explanation of its finish reason. */

@@ -1,7 +1,7 @@
 import type { Platform } from '@eventloom/core';
 
 /** A connection that a `Heartbeat` checks. */
-export interface Beating {
+interface Beating {
   /** Sends a sign of life, and checks for one of the other side. */
   beat(): void;
 }

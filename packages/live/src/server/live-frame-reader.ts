@@ -8,7 +8,7 @@ import { type ClientFrame, parseBinaryFrame, parseTextFrame } from './client-fra
 export type FrameLimits = CountLimits & Pick<ServerLimits, 'maxLiveFrameBytes'>;
 
 /** Handles the frames of a client that are not for the model. */
-export interface FrameHost {
+interface FrameHost {
   /** Sends the answer to a ping of the client. */
   answer(text: string): void;
   /** Notes the client's answer to a ping. */

@@ -115,7 +115,7 @@ export function startCodeRun(context: InvocationContext, executor: BaseCodeExecu
 }
 
 /** Code found in a model's reply, and the part of the reply to keep. */
-export interface FoundCode {
+interface FoundCode {
   /** Id shared by the code part and its result part. */
   readonly id: string;
   readonly code: string;

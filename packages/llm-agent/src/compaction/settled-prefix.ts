@@ -5,7 +5,7 @@ import { type SessionCall, Calls, enclosureOf } from '@eventloom/core/internal';
 const WAITS_FOR_INVOCATIONS = 10;
 
 /** A list of events, the indexes to examine in it, and the time up to which summaries cover all events. */
-export interface PrefixRequest {
+interface PrefixRequest {
   readonly events: readonly Event[];
   /** Indexes into `events`, in ascending order. */
   readonly indexes: readonly number[];
@@ -16,7 +16,7 @@ export interface PrefixRequest {
 }
 
 /** The number of indexes in the prefix, and the latest time of all events up to its end. */
-export interface SettledPrefix {
+interface SettledPrefix {
   readonly count: number;
   readonly endTimestamp: number;
 }

@@ -178,7 +178,7 @@ interface ShownCall {
 /**
  * Options of a `ContentsBuilder`. The defaults suit an agent without a code executor and a model that accepts no media in function responses.
  */
-export interface ContentsOptions {
+interface ContentsOptions {
   readonly codeStyle?: CodeStyle | undefined;
   /** Media that the model reads in a function response. Other media follows the responses. Default: none. */
   readonly responseMedia?: ModelCapabilities['responseMedia'] | undefined;

@@ -2,7 +2,7 @@ import { ServerBusyError, UserLimitError } from '../errors.ts';
 import type { ServerLimits } from '../server-limits.ts';
 
 /** Limits of the concurrent work of requests, of one user and of all users together. */
-export type QuotaLimits = Pick<
+type QuotaLimits = Pick<
   ServerLimits,
   | 'maxBodyBytes'
   | 'maxRuns'

@@ -5,7 +5,7 @@ import { type PostgresClient, type PostgresPool, reasonOf } from '@eventloom/cor
 import { CHANNEL } from './relay-statements.ts';
 
 /** Functions that are called with the notifications of a PostgreSQL connection. */
-export interface NotificationListener {
+interface NotificationListener {
   /** Called with a notification: two words, the kind of change and the key of the run. */
   notified(what: string, id: string): void;
   /** Called when notifications arrive again after a loss of the connection. Changes in between must be read from the tables. */

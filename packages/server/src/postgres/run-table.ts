@@ -3,14 +3,14 @@ import type { RelayDatabase } from './relay-database.ts';
 import type { RelayStatements } from './relay-statements.ts';
 
 /** The fields of a run's row. */
-export interface WrittenRun {
+interface WrittenRun {
   readonly isFollowed: boolean;
   /** True if a process asks for the end of the run. */
   readonly isStopped: boolean;
 }
 
 /** A run that a process asks to end. */
-export interface StoppedRow {
+interface StoppedRow {
   readonly app_name: string;
   readonly user_id: string;
   readonly session_id: string;

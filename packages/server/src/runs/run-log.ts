@@ -23,7 +23,7 @@ export interface RecordedRun extends Omit<
 }
 
 /** Parameters of a `RunLog`. */
-export interface RunLogParams {
+interface RunLogParams {
   readonly key: SessionKey;
   readonly invocationId: string;
   /** The stream of a run of this process. Default: none, because the log is filled from another source. */

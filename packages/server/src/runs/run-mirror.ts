@@ -5,7 +5,7 @@ import type { LogMirror, RelayEnd, RunFrame } from './run-relay.ts';
 import { copyEnd, readNotBegun, storedFrames } from './stored-frames.ts';
 
 /** Parameters of a `RunMirror`. */
-export interface RunMirrorParams {
+interface RunMirrorParams {
   /** The log that gets the frames. */
   readonly log: RunLog;
   /** The sessions of the run. */

@@ -344,7 +344,7 @@ function tooSlow({ invocationId, gonePosition, key }: RunLog): SlowReaderError {
 }
 
 /** Options of `RunReaders`. */
-export interface RunReadersOptions {
+interface RunReadersOptions {
   readonly platform: Platform;
   readonly limits: Pick<ServerLimits, 'maxReadersPerRun' | 'maxReadersPerUser' | 'heartbeatMs'>;
   /** Counts the large texts that clients have not read. */

@@ -108,7 +108,7 @@ export async function findTakenRun(
 }
 
 /** The end of the frames of a run that has ended. */
-export interface EndOfFrames {
+interface EndOfFrames {
   /** The outcome of the run. */
   readonly outcome: RunOutcome;
   /** The position of the last stored event that a reader gets; 0 for none. */

@@ -30,7 +30,7 @@ type RunKey = Pick<OpenRun, 'appName' | 'userId' | 'sessionId' | 'invocationId'>
 type CancelledRun = Pick<RunLog, 'key' | 'invocationId' | 'attempt'>;
 
 /** Parameters of `UnfinishedRuns`. */
-export interface UnfinishedRunsParams {
+interface UnfinishedRunsParams {
   readonly runners: readonly Runner[];
   readonly hub: RunHub;
   readonly action: OnUnfinishedRuns;

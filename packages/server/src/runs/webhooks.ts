@@ -45,7 +45,7 @@ export interface WebhookOptions {
 const OPTIONS: OptionRules<WebhookOptions> = { secret: 'text', origins: 'list' };
 
 /** Parameters of `Webhooks`. */
-export interface WebhooksParams {
+interface WebhooksParams {
   readonly runners: readonly HostedRunner[];
   readonly hub: { readonly follower: Pick<RunHub['follower'], 'state'> };
   readonly limits: Pick<ServerLimits, 'unfinishedRunsEveryMs'>;
@@ -77,7 +77,7 @@ const MAX_ATTEMPTS_OF_USER = 8;
 const MAX_LISTED = 20 * MAX_PENDING_OF_USER;
 
 /** The user of a run with a webhook. */
-export type WebhookUser = Pick<SessionKey, 'appName' | 'userId'>;
+type WebhookUser = Pick<SessionKey, 'appName' | 'userId'>;
 
 /** A message about the end of a run, and its webhook. */
 export interface WebhookMessage {

@@ -24,7 +24,7 @@ export interface ReadEvents {
 }
 
 /** The events of `eventPages`. */
-export interface PagedEvents {
+interface PagedEvents {
   /** The sequence number before that of the first event. */
   readonly afterSeq: number;
   /** The sequence number of the last event. Default: the newest of the session. */

@@ -22,7 +22,7 @@ import { type LeaseClock, type Tables, tablesOf } from './tables.ts';
 export type RunStatement = (statement: Statement, values: unknown[]) => Promise<readonly unknown[]>;
 
 /** Options of a database; see `PostgresSessionService`. */
-export interface PostgresDatabaseOptions {
+interface PostgresDatabaseOptions {
   readonly schema?: string | undefined;
   readonly preparedStatements?: boolean | undefined;
   readonly queryTimeoutMs?: number | undefined;

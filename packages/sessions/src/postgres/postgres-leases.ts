@@ -26,7 +26,7 @@ import { actionsJson, responseJson } from './stored-json.ts';
 import type { WriterPositions } from './writer-positions.ts';
 
 /** The outcome of claiming the lease for a run. */
-export type RunClaimOutcome = ClaimRefusal | RunRefusal | RunTaken;
+type RunClaimOutcome = ClaimRefusal | RunRefusal | RunTaken;
 
 /** The leases, waiters and runs of sessions, and the tool calls recorded under a lease. */
 export class PostgresLeases {

@@ -13,7 +13,7 @@ import { StoredRows } from './stored-rows.ts';
 import type { WriterPositions } from './writer-positions.ts';
 
 /** The parts of the driver that begin a run. */
-export interface BeginParts {
+interface BeginParts {
   readonly appender: EventAppender;
   readonly leases: PostgresLeases;
   readonly reads: PostgresReads;

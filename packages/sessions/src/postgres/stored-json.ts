@@ -46,7 +46,7 @@ export function stateJson({ scope, key, value }: StateWrite): string {
 }
 
 /** State changes as the parameters of statements: lists of scopes, keys and values, with null for a key to remove. */
-export type StateLists = readonly [scopes: string[], keys: string[], values: (string | null)[]];
+type StateLists = readonly [scopes: string[], keys: string[], values: (string | null)[]];
 
 /**
  * Converts writes to lists. Only the last write to each key counts.

@@ -9,7 +9,7 @@ import type { SqlState } from './sql-state.ts';
 import type { SessionRow, SqlStatements } from './statements.ts';
 
 /** The tables that an append writes to. */
-export interface AppendParts {
+interface AppendParts {
   readonly events: SqlEvents;
   readonly state: SqlState;
   readonly listing: SqlListing;

@@ -10,7 +10,7 @@ const MAX_KEY_BYTES = 400;
 const MOST_BYTES_A_UNIT = 3;
 
 /** The owner of state. */
-export type StateOwner = readonly [appName: string, userId: string, pk: number];
+type StateOwner = readonly [appName: string, userId: string, pk: number];
 
 /**
  * Limits the size of the state of an app, a user and a session, because a session reads all three at once. A state is measured only if it may

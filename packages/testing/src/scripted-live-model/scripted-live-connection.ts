@@ -18,7 +18,7 @@ import {
 } from './scripted-live-step.ts';
 
 /** The parts of a scripted connection. */
-export interface ScriptedLiveConnectionParams {
+interface ScriptedLiveConnectionParams {
   readonly request: LlmRequest;
   readonly steps: readonly ScriptedLiveStep[];
   /** True records messages in `sent`. */

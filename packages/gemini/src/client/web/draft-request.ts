@@ -5,7 +5,7 @@ import type { ApiRequest, KeyedApi } from './keyed-api.ts';
 export type ApiClient = ConstructorParameters<typeof Models>[0];
 
 /** The request that `Models` of `@google/genai` would send. */
-export interface DraftedRequest {
+interface DraftedRequest {
   /** The name of the model in the form that addresses contain. */
   readonly model: string;
   /** The JSON of the body. */
