@@ -369,7 +369,7 @@ export interface TransferRules {
 }
 
 /** The run to describe, and its events. */
-export interface RunQuery {
+interface RunQuery {
   /** The events of a session, in order, or those of one run. */
   readonly events: readonly Event[];
   readonly invocationId: string;

@@ -17,8 +17,7 @@ export interface ExecutionView extends Event {
 /**
  * Renames the ids of an event for readers that expect those of trpc-agent-go, where each execution of an agent has its own invocation id.
  * In the result `invocationId` is the id of the agent's execution, `parentInvocationId` that of the execution that started it,
- * `requestId` that of the whole request, and `rootInvocationId` the ADK's invocation id. All other fields stay. `fromExecutionView` of
- * `@eventloom/core` is the inverse.
+ * `requestId` that of the whole request, and `rootInvocationId` the ADK's invocation id. All other fields stay.
  */
 export function toExecutionView(event: Event): ExecutionView {
   return {

@@ -1,7 +1,7 @@
 // Names that the packages of Eventloom share and applications do not need. They may change with every release.
 
 export { firstAnswer, firstResult, runAfterCallbacks, toCallbacks, toList } from '../agent/agent-callbacks.ts';
-export type { RunDescription, RunQuery, TransferRules } from '../agent/base-agent.ts';
+export type { RunDescription, TransferRules } from '../agent/base-agent.ts';
 export { BASE_AGENT_OPTIONS, checkLists, isBaseAgent } from '../agent/base-agent.ts';
 export {
   ABORT_SIGNAL_RULE,
@@ -90,7 +90,6 @@ export {
 export { AnswerBuffer } from '../event/answer-buffer.ts';
 export { EventQueue } from '../event/event-queue.ts';
 export { withTag } from '../event/event-tags.ts';
-export { fromExecutionView } from '../event/execution-view.ts';
 export { TRANSFER_TAG } from '../event/hide-transfers.ts';
 export { parseContent } from '../event/parse-event.ts';
 export { ChunkWriter } from '../event/serialize-event.ts';
@@ -149,7 +148,7 @@ export { moveResponseParts } from '../tool/tool-result.ts';
 export { isRetryableStatus, type Retry, retryAfterMs, statusCode, toRetry, wait, withRetries } from '../model/retry.ts';
 export { KeyedQueue } from '../platform/keyed-queue.ts';
 export { newInvocationId, reportTo, reportUnlessStopped } from '../platform/platform.ts';
-export { sqliteResult, storageFailure } from '../platform/storage-failure.ts';
+export { storageFailure } from '../platform/storage-failure.ts';
 export { checkArgument, checkName, nameFault } from '../session/check-name.ts';
 export { faultOfLeftRun } from '../session/open-run.ts';
 export { checkToolCall, type ToolLedger } from '../session/tool-ledger.ts';
@@ -161,7 +160,6 @@ export { readNewest } from '../session/read-newest.ts';
 export { sessionKeyOf } from '../session/session.ts';
 export { checkStoredKeys, inField, toStoredEvent } from '../session/stored-checks.ts';
 export {
-  continuesCalls,
   ledgerCallId,
   type LedgerOutcome,
   type LedgerTool,
@@ -201,10 +199,4 @@ export { checkLibrarySchema, isLibrarySchema, librarySchemaToJson } from '../too
 export { isToolResult } from '../tool/tool-result.ts';
 export type { PostgresClient, PostgresPool, PostgresQuery, PostgresResult } from '../platform/postgres-pool.ts';
 export { listenToClient, listenToPool } from '../platform/postgres-pool.ts';
-export {
-  migrateTables,
-  type PostgresTables,
-  readVersion,
-  schemaPrefix,
-  versionOf,
-} from '../platform/postgres-tables.ts';
+export { migrateTables, readVersion, schemaPrefix, versionOf } from '../platform/postgres-tables.ts';

@@ -7,7 +7,7 @@ const MAX_IDENTIFIER_BYTES = 63;
 const LOCK = 6_270_919_034_117;
 
 /** The tables of one service in a database. Their version is a row of a table that all services of the schema share. */
-export interface PostgresTables {
+interface PostgresTables {
   /** The key of the row with the version. */
   readonly versionKey: string;
   /** The name of the table with the versions as SQL. */

@@ -3,7 +3,7 @@ import type { LogMirror, RelayedLog, RelayHost, RunFrame, RunRelay } from '../ru
 import { InMemoryRunRelay, RunNetwork } from './in-memory-run-relay.ts';
 
 /** A relay with a deliberate fault, which the named case must find. */
-export interface RelayMutant {
+interface RelayMutant {
   /** Id of the case. */
   readonly breaks: string;
   /** The fault of the mutant: completes the sentence "a relay that …". */

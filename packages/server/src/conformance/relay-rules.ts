@@ -13,7 +13,7 @@ import type {
   RunStop,
 } from '../runs/run-relay.ts';
 
-export type RelayRule = ConformanceRule<RunRelay>;
+type RelayRule = ConformanceRule<RunRelay>;
 
 const KEY: SessionKey = { appName: 'app', userId: 'ann', sessionId: 's' };
 const OTHER_KEYS: readonly SessionKey[] = [

@@ -23,7 +23,7 @@ function oddState(): Record<string, unknown> {
 }
 
 /** The invocations with tool calls in the session. */
-export const RICH_INVOCATIONS: readonly string[] = ['e-2', 'e-1', 'e-✅'];
+const RICH_INVOCATIONS: readonly string[] = ['e-2', 'e-1', 'e-✅'];
 
 /** Creates a session with data of every kind, and returns the session object of its writer. */
 export async function writeRichSession(
