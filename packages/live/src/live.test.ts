@@ -27,7 +27,7 @@ test.each([
   expect(() => start(queue, runConfig)).toThrow(ConfigurationError);
   expect(() => start(queue, runConfig)).toThrow(message);
   expect(start(queue, {}).queue).toBe(queue);
-  expect(() => start(queue, {})).toThrow('the liveRequestQueue is in use by another run');
+  expect(() => start(queue, {})).toThrow('the liveRequestQueue serves another run, or served one');
 });
 
 test('runLive of any runner throws for a queue that serves a run', () => {

@@ -45,7 +45,9 @@ export function live(): LiveSupport {
       checkParams(params, host);
       const queue = params.liveRequestQueue;
       if (usedQueues.has(queue))
-        throw new ConfigurationError('runLive: the liveRequestQueue is in use by another run; create a new one');
+        throw new ConfigurationError(
+          'runLive: the liveRequestQueue serves another run, or served one that ended or could not begin; create a new one',
+        );
       usedQueues.add(queue);
       return new QueueLiveRun(queue);
     },

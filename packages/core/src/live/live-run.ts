@@ -35,9 +35,10 @@ export interface LiveRunHost {
 /** The ability of a runner to run agents live. Made by `live()` of `@eventloom/live`. */
 export interface LiveSupport {
   /**
-   * Checks the parameters of a live run, and takes its queue. A queue that is refused can serve another run.
-   * @throws ConfigurationError for an unknown parameter, for one that the runner does not support, and for a queue that serves another
-   * run
+   * Checks the parameters of a live run, and takes its queue, unless it throws: then the queue can serve another run. A queue that was
+   * taken serves no other run, also if its run cannot begin.
+   * @throws ConfigurationError for an unknown parameter, for one that the runner does not support, and for a queue that serves or
+   * served another run
    */
   startRun(params: RunLiveParams, host: LiveRunHost): LiveRun;
 }
