@@ -11,7 +11,7 @@ test('the longest sources of this repository are printed, so that growth is seen
   expect(longest).toHaveLength(10);
 });
 
-test('the longest come first, without tests', () => {
+test('longestFiles returns the longest sources first, without tests', () => {
   const files = [
     { path: 'short.ts', text: 'a\n' },
     { path: 'long.ts', text: 'a\nb\n' },

@@ -3,7 +3,7 @@ import { createTimeScale } from './time-scale.ts';
 
 const rounded = (values: readonly number[]): number[] => values.map((value) => Math.round(value));
 
-test('waits are drawn short, and the work between them has the rest of the axis', () => {
+test('the scale gives waits a short part of the axis, and the work between them the rest', () => {
   const { at, waits, workedSeconds, waitedSeconds } = createTimeScale({ start: 100, end: 164 }, [
     { start: 162, end: 163 },
     { start: 100, end: 102 },

@@ -54,7 +54,7 @@ async function answerOf(agent: GraphAgent): Promise<unknown> {
   return JSON.parse(events.at(-1)?.content?.parts?.[0]?.text ?? '');
 }
 
-test('a join and the output hold the value from START under that name', async () => {
+test('a join and the output hold the input of the graph under the name START', async () => {
   const agent = new StateGraph({ name: 'g' })
     .addNode('a', (input: string) => `${input}!`)
     .addJoin('join', (given) => [given[START], given['a']])

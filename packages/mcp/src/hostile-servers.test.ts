@@ -128,7 +128,7 @@ describe('a list', () => {
     await runner.close();
   });
 
-  test('with references in circles is offered unchanged', async () => {
+  test('with a tool whose input schema refers to itself is offered with that schema unchanged', async () => {
     const circular = { type: 'object', properties: { next: { $ref: '#' } } };
     const [tool] = await toolsetOf(lying(listing([{ name: 'f', inputSchema: circular }]))).getTools();
     expect(tool?._getDeclaration()?.parametersJsonSchema).toEqual(circular);

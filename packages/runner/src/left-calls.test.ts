@@ -14,7 +14,7 @@ const answered = (events: readonly Event[]) =>
     event.author === 'user' ? [] : getFunctionResponses(event).map(({ id, response }) => [id, response]),
   );
 
-test('an approved call of an agent that is not started again is answered when an agent around it fails', async () => {
+test('an approved call gets a response when the agent around its own fails before it starts its own again', async () => {
   const pay = new FunctionTool({ name: 'pay', description: '', requireConfirmation: true, execute: () => 'paid' });
   const wait = new LongRunningFunctionTool({ name: 'wait', description: '', execute: () => undefined });
   const leadIn = (process: number) => {

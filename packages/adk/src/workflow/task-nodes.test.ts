@@ -49,7 +49,7 @@ describe('a task agent in a node of a workflow', () => {
     expect(texts).toEqual([['Book.'], ['Book.', 'For which day?', 'Monday.']]);
   });
 
-  test('speaks again after the answer to the question of a node beside it, whose answer is kept', async () => {
+  test('speaks again when a person answers the node beside it, and the join gets both outputs', async () => {
     let charges = 0;
     const charge = node(() => `charge ${++charges}`, { name: 'charge' });
     const ask = node(() => new RequestInput({ interruptId: 'city' }), { name: 'ask' });

@@ -253,7 +253,7 @@ describe('a new response answers', () => {
     expect(found(new Calls([begun, waiting('c', inside), ended]), 'c')).toBeUndefined();
   });
 
-  test('a question of a node beside others also in a session without marks of runs', () => {
+  test('a question of a workflow node that runs beside others, if the session has no run marks', () => {
     const asked = (branch: string, path: string) => new Calls([waiting('c', { branch, nodeInfo: { path } })]);
     expect(found(asked('ask@1', 'w.ask'), 'c')).toEqual(['e-1', 'ask@1', 0]);
     expect(found(asked('helper@c1.ask@1', 'helper.ask'), 'c')).toBeUndefined();

@@ -198,7 +198,7 @@ test.each([
   [['image/png'], 'image/webp', false],
   [['*'], 'video/mp4', true],
   [[], 'image/png', false],
-])('the media %j cover %s: %s', (patterns, mimeType, expected) => {
+])('a model that takes the media types %j accepts %s: %s', (patterns, mimeType, expected) => {
   expect(acceptsMedia(patterns, mimeType)).toBe(expected);
 });
 

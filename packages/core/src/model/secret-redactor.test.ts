@@ -37,7 +37,7 @@ test.each([
   'this key is not allowed; check the apiKey of the provider',
   'Bearer authentication is required',
   'http://localhost:8080/a@b and mail:ann@host',
-])('"%s" is kept', (text) => {
+])('the redactor leaves "%s" unchanged', (text) => {
   expect(secretRedactor(undefined)(text)).toBe(text);
 });
 

@@ -37,7 +37,7 @@ test.each([
   [{ seconds: '2', nanos: 500_000_000 }, 2500],
   ['soon', undefined],
   [{ seconds: 'x' }, undefined],
-])('the delay %j is %s ms', (retryDelay, expected) => {
+])('parseServiceError reads the retry delay %j as %s ms', (retryDelay, expected) => {
   const details = [{ '@type': 'x' }, { retryDelay }];
   expect(parseServiceError(JSON.stringify({ error: { details } }))?.retryDelayMs).toBe(expected);
 });

@@ -125,7 +125,7 @@ describe('an open run', () => {
     expect((await stored()).at(-1)?.object).toBe('runner.end');
   });
 
-  test('that another process closes before it leaves a second open run delays a message only until both are closed', async () => {
+  test('delays a message until a second open run is closed too, if another process left that one after closing the first', async () => {
     const { runner, open, sessionService, stored } = await setUp(async function* ({ abortSignal, userContent }) {
       if (userContent?.parts?.[0]?.text !== 'last') await new Gate().pass(abortSignal);
       yield modelEvent('bot', 'done');

@@ -45,7 +45,7 @@ describe.each(['runs', 'queued'] as const)('the limit of all %s', (kind) => {
     expect(more).toThrow(ServerBusyError);
   });
 
-  test('can be filled by as many users as it has places', () => {
+  test('is reached when as many users as it allows have one each', () => {
     const users = Array.from({ length: 13 }, (_, index) => `user ${index}`);
     expect(takeAll(new UserQuotas(LIMITS), kind, users)).toEqual([...Array.from({ length: 12 }, () => 1), 0]);
   });

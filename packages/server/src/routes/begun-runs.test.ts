@@ -265,7 +265,7 @@ test('a failed run has its code, and a cancelled one the state interrupted', asy
   expect(await stateOf(location)).toMatchObject({ state: 'interrupted', code: 'RUN_ABORTED' });
 });
 
-test('a run keeps its end while an attempt to continue it, which may be refused, has the session', async () => {
+test('a completed run stays completed while an attempt to continue it has stored no event', async () => {
   const { sessionService, send, stateOf } = await setUp(['one', 'two'], undefined, undefined, true);
   const begun = await send('POST', `${SESSION}/runs`, MESSAGE);
   const location = begun.headers.get('location');
