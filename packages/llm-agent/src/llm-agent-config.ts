@@ -163,7 +163,7 @@ export interface LlmAgentConfig extends BaseAgentConfig {
   readonly outputKey?: string;
   /**
    * True if the model and the tools cannot transfer the conversation to the parent or another ancestor. The user's next message then
-   * goes to another agent, not to this one or its sub-agents. Default false.
+   * goes to another agent, not to this one or its sub-agents. A root with this option gets every message, also after a transfer. Default false.
    */
   readonly disallowTransferToParent?: boolean;
   /** True if the model cannot transfer the conversation to a sibling, and tools cannot transfer it elsewhere in the tree. Default false. */

@@ -80,6 +80,17 @@ describe('a user message goes to', () => {
   });
 });
 
+test('every message goes to a root that may not transfer to a parent', async () => {
+  const helper = agentOf('helper', {}, ['first']);
+  const root = agentOf('top', { disallowTransferToParent: true, subAgents: [helper] }, [
+    transferTo('helper'),
+    'back at the top',
+  ]);
+  const { run } = await scenario({ agent: root });
+  expect((await run()).at(-1)).toMatchObject({ author: 'helper' });
+  expect(await run()).toMatchObject([{ author: 'top', content: { parts: [{ text: 'back at the top' }] } }]);
+});
+
 describe('a long history', () => {
   /** A list that counts how many of its items were read. */
   function watched(events: Event[]): { readonly events: Event[]; readonly looks: () => number } {

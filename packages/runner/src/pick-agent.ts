@@ -46,7 +46,7 @@ export function pickAgent(
     const calls = matched.calls.map((call) => outsideScopes(call, known));
     return agentOfCalls(agent, calls, (asked) => runner.agentForAnswers(asked));
   }
-  if (agent.subAgents.length === 0) return { agent };
+  if (getsEveryMessage(agent)) return { agent };
   const { session, derived } = loaded;
   const isCut = window === undefined && session.events.length < session.lastSeq;
   if (isCut) return pickLastAgent(agent, loaded, sessionService);
@@ -135,17 +135,22 @@ export function answersGoneAgent(name: string): InvalidMessageError {
 }
 
 /**
- * Returns the agent that a message of the user goes to: the last one that spoke, if it and all its ancestors may transfer to their parents;
- * otherwise the root. Reads the events since the last call for this session, newest first, as far as needed.
+ * Returns the agent that a message of the user goes to: the last one that spoke, if it and all its ancestors, the root included, may
+ * transfer to their parents; otherwise the root. Reads the events since the last call for this session, newest first, as far as needed.
  *
  * @param derived is kept as long as the events are
  */
 export function lastSpeaker(root: BaseAgent, events: readonly Event[], derived: DerivedValues): BaseAgent {
-  if (root.subAgents.length === 0 || !root.transferRules) return root;
+  if (getsEveryMessage(root)) return root;
   const remembered = derived.get(LAST_SPEAKER);
   const agent = findSpeaker(root, events, remembered) ?? root;
   rememberSpeaker(derived, events.length, agent);
   return agent;
+}
+
+/** True if no other agent of the tree can be the one that the next message goes to. */
+function getsEveryMessage(root: BaseAgent): boolean {
+  return root.subAgents.length === 0 || !root.transferRules?.toParent;
 }
 
 function rememberSpeaker(derived: DerivedValues, count: number, agent: BaseAgent): void {
@@ -170,7 +175,7 @@ async function pickLastAgent(
   return { agent: lastSpeaker(root, events, derived) };
 }
 
-/** Returns the last agent that spoke and that can return control to the root. */
+/** Returns the last agent that spoke and that the next message may go to. */
 function findSpeaker(root: BaseAgent, events: readonly Event[], remembered?: Remembered): BaseAgent | undefined {
   for (const [index, event] of newestEntries(events)) {
     // A rewind to before this event may undo the remembered result.
@@ -191,14 +196,12 @@ function speakerOf(root: BaseAgent, event: Event): BaseAgent | undefined {
   const said = root.findAgent(author);
   // An agent with `mode` is done once it has returned its output.
   const agent = output !== undefined && said !== root ? said?.parentAgent : said;
-  return agent && leadsTo(root, agent) ? agent : undefined;
+  return agent && mayTransferUp(root, agent) ? agent : undefined;
 }
 
-/** True if control can return from the agent to the root, parent by parent. */
-function leadsTo(root: BaseAgent, agent: BaseAgent): boolean {
-  for (let at: BaseAgent | undefined = agent; at; at = at.parentAgent) {
+/** True if the agent and all its ancestors, the root included, may transfer to their parents. */
+function mayTransferUp(root: BaseAgent, agent: BaseAgent): boolean {
+  for (let at: BaseAgent | undefined = agent; at?.transferRules?.toParent; at = at.parentAgent)
     if (at === root) return true;
-    if (!at.transferRules?.toParent || !at.parentAgent?.transferRules) return false;
-  }
   return false;
 }
