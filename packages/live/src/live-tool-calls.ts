@@ -129,8 +129,13 @@ export class LiveToolCalls {
         await answers.chunk(next.value);
       }
       const { event } = next.value;
-      if (guard.signal.aborted || !event) return;
+      if (!event) return;
       const givesControl = event.actions.transferToAgent !== undefined || isCompletion(call, turn.context);
+      if (guard.signal.aborted) {
+        // The call was interrupted after its outcome was known, while the reader took its request to a person.
+        if (running.ended === INTERRUPTED_CALL && !givesControl) await answers.emit(event);
+        return;
+      }
       // Control goes to one agent.
       if (givesControl && this.#isGivingControl) {
         running.ended = INTERRUPTED_CALL;

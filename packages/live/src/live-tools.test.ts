@@ -228,6 +228,29 @@ test('a call that needs confirmation runs once confirmed, and the model gets a r
   model.assertConsumed();
 });
 
+test.each(['the call', 'the request for its confirmation'])(
+  'a call that waits for a confirmation has not begun if the client closes its queue at %s',
+  async (at) => {
+    const pay = new FunctionTool({
+      name: 'pay',
+      description: '',
+      requireConfirmation: true,
+      execute: () => expect.unreachable(),
+    });
+    const { queue, stream, stored } = await liveScenario({
+      model: [[{ heard: 'content' }, call('pay', 'c1'), END]],
+      agent: { tools: [pay] },
+    });
+    queue.sendContent(user('pay'));
+    const closesAt = at === 'the call' ? 'pay' : 'adk_request_confirmation';
+    for await (const event of stream) if (getFunctionCalls(event)[0]?.name === closesAt) queue.close();
+    const events = await stored();
+    expect(events.flatMap(getFunctionResponses)).toEqual([
+      { id: 'c1', name: 'pay', response: { error: expect.stringContaining('requires confirmation') as string } },
+    ]);
+  },
+);
+
 test('a second answer to a request is refused while the tool runs with the first one', async () => {
   const gate = new Gate();
   let runs = 0;
