@@ -35,7 +35,7 @@ describe('this repository', () => {
     expect(unlistedPackages(graph, allowedEdges)).toEqual([]);
   });
 
-  test('imports ./internal only in packages', () => {
+  test('imports ./internal only in packages and in the page of one', () => {
     expect(internalImports(readWorkspaces())).toEqual([]);
   });
 
@@ -119,7 +119,7 @@ describe('an import of ./internal', () => {
     ]);
   });
 
-  test('is allowed in a package', () => {
-    expect(internalImports([workspace('packages/sample')])).toEqual([]);
+  test.each(['packages/sample', 'apps/studio-page'])('is allowed in %s', (folder) => {
+    expect(internalImports([workspace(folder)])).toEqual([]);
   });
 });

@@ -99,9 +99,11 @@ function shortName(folder: string): string {
   return folder.replace('packages/', '');
 }
 
-/** Returns imports of a `./internal`, which only packages may use: `file: specifier`. */
+/** Returns imports of a `./internal`, which only packages and the page that is built into one may use: `file: specifier`. */
 export function internalImports(workspaces: readonly Workspace[]): string[] {
-  const outside = workspaces.filter(({ folder }) => /^(apps|examples)(\/|$)/.test(folder));
+  const outside = workspaces.filter(
+    ({ folder }) => /^(apps|examples)(\/|$)/.test(folder) && folder !== 'apps/studio-page',
+  );
   return outside.flatMap(({ files }) =>
     files.flatMap((file) =>
       importedSpecifiers(file)

@@ -1,10 +1,9 @@
 import { createContext, useEffect, useMemo, useState } from 'react';
 import type { SessionKey } from '@eventloom/core';
+import type { Calls } from '@eventloom/core/internal';
 import type { CallPart, Message } from '@eventloom/client';
 import { type KeptSpan, readSpans } from './studio-client.ts';
-
-/** Durations of calls in seconds, by the id of the call. */
-export type CallTimes = ReadonlyMap<string, number>;
+import { type CallTimes, timesIn } from './trace.ts';
 
 const NO_TIMES: CallTimes = new Map();
 
@@ -25,19 +24,13 @@ export function parallelCalls({ parts, timestamp }: Message): readonly CallPart[
       );
 }
 
-/** Returns the durations of the tool calls that have ended. A call that ran again, after an answer or in a resumed run, has that of its last time. */
-export function timesIn(spans: readonly KeptSpan[]): CallTimes {
-  const times = new Map<string, number>();
-  for (const { kind, startMs, endMs, attributes } of spans) {
-    const id = attributes['gen_ai.tool.call.id'];
-    if (kind === 'tool' && typeof id === 'string' && endMs !== undefined) times.set(id, (endMs - startMs) / 1000);
-  }
-  return times;
-}
-
 /** Reads the durations of parallel calls from the server's spans, once the calls have ended. */
-export function useCallTimes({ appName, userId, sessionId }: SessionKey, messages: readonly Message[]): CallTimes {
-  const [times, setTimes] = useState(NO_TIMES);
+export function useCallTimes(
+  { appName, userId, sessionId }: SessionKey,
+  messages: readonly Message[],
+  calls: Calls,
+): CallTimes {
+  const [spans, setSpans] = useState<readonly KeptSpan[]>();
   /** True if the server has no routes for spans. */
   const [isAbsent, setIsAbsent] = useState(false);
   const ended = useMemo(
@@ -52,10 +45,10 @@ export function useCallTimes({ appName, userId, sessionId }: SessionKey, message
     if (ended === '' || isAbsent) return undefined;
     const leaving = new AbortController();
     readSpans({ appName, userId, sessionId }, leaving.signal)
-      .then((spans) => {
+      .then((read) => {
         if (leaving.signal.aborted) return;
-        setIsAbsent(spans === undefined);
-        setTimes(timesIn(spans ?? []));
+        setIsAbsent(read === undefined);
+        setSpans(read);
       })
       // The calls are then shown without their durations.
       .catch((error: unknown) => {
@@ -63,5 +56,5 @@ export function useCallTimes({ appName, userId, sessionId }: SessionKey, message
       });
     return () => leaving.abort();
   }, [appName, userId, sessionId, ended, isAbsent]);
-  return times;
+  return useMemo(() => (spans ? timesIn(spans, calls) : NO_TIMES), [spans, calls]);
 }

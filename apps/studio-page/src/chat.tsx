@@ -1,12 +1,13 @@
 import { Fragment, useCallback, useEffect, useMemo, useState } from 'react';
 import type { Event, Part, SessionKey } from '@eventloom/core';
+import { Calls } from '@eventloom/core/internal';
 import { type Conversation, type Message, ServerError } from '@eventloom/client';
 import type { UseAgentResult } from '@eventloom/client/react';
 import { Button } from 'react-aria-components';
 import { MeasuredTimes, useCallTimes } from './call-times.ts';
 import { Composer } from './composer.tsx';
 import { ErrorBoundary } from './error-boundary.tsx';
-import { GivenAnswers, givenAnswersIn } from './given-answers.ts';
+import { askedToolsIn, GivenAnswers, givenAnswersIn } from './given-answers.ts';
 import { contentOf, isStop, MessageView, Stopped, textOf } from './message-view.tsx';
 import { RequestForm } from './request-form.tsx';
 import {
@@ -71,9 +72,10 @@ export function Chat({
   const { status, error, failed, rewind, chat } = agent;
   const answers = useAnswers(agent);
   const stop = useStop(agent);
-  const times = useCallTimes(place, messages);
-  const given = useMemo(() => givenAnswersIn(events), [events]);
-  const tools = useMemo(() => toolNamesIn(messages), [messages]);
+  const calls = useMemo(() => new Calls(events), [events]);
+  const times = useCallTimes(place, messages, calls);
+  const given = useMemo(() => givenAnswersIn(calls), [calls]);
+  const tools = useMemo(() => askedToolsIn(calls), [calls]);
   const saves = useMemo(() => events.filter((event) => artifactsIn(event).length > 0), [events]);
   const artifacts = useMemo(() => artifactsByMessage(saves, messages), [saves, messages]);
   // In the order in which the agents first spoke, so that the first agents of a session have different colors.
@@ -215,7 +217,7 @@ export function Chat({
                 <ErrorBoundary key={request.id} value={request}>
                   <RequestForm
                     request={request}
-                    toolName={tools.get(request.callId ?? '')}
+                    toolName={tools.get(request.id)}
                     given={answer}
                     refusal={refusal}
                     isDisabled={isPast || status !== 'idle' || (answer !== undefined && refusal === undefined)}
@@ -332,12 +334,6 @@ function callsAfter(messages: readonly Message[], message: Message): readonly st
     .flatMap(({ parts }) =>
       parts.flatMap((part) => (part.type === 'call' && part.status === 'completed' ? [part.name] : [])),
     );
-}
-
-/** Returns the names of the tools by the ids of their calls. */
-function toolNamesIn(messages: readonly Message[]): ReadonlyMap<string, string> {
-  const calls = messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === 'call' ? part : [])));
-  return new Map(calls.map(({ id, name }) => [id, name]));
 }
 
 /** A run that could not be stopped is stopped again after this time, in milliseconds. */

@@ -1,5 +1,6 @@
 import { createContext } from 'react';
 import type { Event } from '@eventloom/core';
+import type { Calls } from '@eventloom/core/internal';
 import { isRecord, type JsonFields } from './schema-reader.ts';
 
 /** The answer of a person to a question about a call. */
@@ -14,34 +15,48 @@ export interface GivenAnswer {
 
 const NO_ANSWERS: ReadonlyMap<string, GivenAnswer> = new Map();
 
-/** The answers by the ids of the calls that they were about. */
+/** The answers, by the `callKey` of the calls that they were about. */
 export const GivenAnswers = createContext(NO_ANSWERS);
 
-/** Returns the newest answer for each call, by its id. */
-export function givenAnswersIn(events: readonly Event[]): ReadonlyMap<string, GivenAnswer> {
-  const questions = new Map<string, { readonly callId: string; readonly kind: string; readonly askedAt: number }>();
+/** Returns the key of a call of a message or an event: agents on two branches may give their calls the same ids. */
+export function callKey(id: string, { invocationId, branch = '' }: Pick<Event, 'invocationId' | 'branch'>): string {
+  return JSON.stringify([invocationId, branch, id]);
+}
+
+/** Returns the newest answer of a person for each call, by its `callKey`. */
+export function givenAnswersIn(calls: Calls): ReadonlyMap<string, GivenAnswer> {
   const answers = new Map<string, GivenAnswer>();
-  for (const { author, content, timestamp } of events)
-    for (const { functionCall, functionResponse } of content?.parts ?? []) {
-      const [, kind = ''] = /^adk_request_(confirmation|credential|input)$/.exec(functionCall?.name ?? '') ?? [];
-      if (functionCall?.id !== undefined && kind !== '') {
-        const { originalFunctionCall: original, functionCallId } = functionCall.args ?? {};
-        const callId = isRecord(original) ? original['id'] : functionCallId;
-        if (typeof callId === 'string') questions.set(functionCall.id, { callId, kind, askedAt: timestamp });
-      }
-      const question = questions.get(functionResponse?.id ?? '');
-      if (!question || author !== 'user') continue;
-      const { callId, askedAt } = question;
-      answers.set(callId, {
-        ...readGiven(question.kind, functionResponse?.response ?? {}),
-        seconds: timestamp - askedAt,
-      });
-    }
+  for (const { id, event, requests } of calls.all) {
+    const given = requests.flatMap((request) =>
+      request.responses.flatMap((answer) => (answer.event.author === 'user' ? { request, answer } : [])),
+    );
+    given.sort((one, other) => one.answer.eventIndex - other.answer.eventIndex);
+    const newest = given.at(-1);
+    if (!newest) continue;
+    const { request, answer } = newest;
+    answers.set(callKey(id, event), {
+      ...readGiven(request.call.name, answer.response),
+      seconds: answer.event.timestamp - request.event.timestamp,
+    });
+  }
   return answers;
 }
 
-function readGiven(kind: string, response: JsonFields): Pick<GivenAnswer, 'decision' | 'value'> {
+/** Returns the name of the tool that each request to a person is about, by the id of the request. */
+export function askedToolsIn(calls: Calls): ReadonlyMap<string, string> {
+  const tools = new Map<string, string>();
+  for (const { id, call, about } of calls.all) {
+    // The event with the call of an agent that runs as a tool may be unknown until the run has ended.
+    const original = call.args?.['originalFunctionCall'];
+    const name = about ? about.call.name : isRecord(original) && original['name'];
+    if (typeof name === 'string') tools.set(id, name);
+  }
+  return tools;
+}
+
+function readGiven(name: string | undefined, response: JsonFields): Pick<GivenAnswer, 'decision' | 'value'> {
   const { confirmed, payload, result } = response;
-  if (kind === 'confirmation') return { decision: confirmed === true ? 'approved' : 'rejected', value: payload };
-  return { decision: 'answered', value: kind === 'input' ? (result ?? response) : undefined };
+  if (name === 'adk_request_confirmation')
+    return { decision: confirmed === true ? 'approved' : 'rejected', value: payload };
+  return { decision: 'answered', value: name === 'adk_request_input' ? (result ?? response) : undefined };
 }

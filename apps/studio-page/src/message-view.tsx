@@ -7,7 +7,7 @@ import { Button, TextArea, TextField } from 'react-aria-components';
 import remarkGfm from 'remark-gfm';
 import { MeasuredTimes, parallelCalls } from './call-times.ts';
 import { clockOf } from './clock.ts';
-import { GivenAnswers } from './given-answers.ts';
+import { callKey, GivenAnswers } from './given-answers.ts';
 import { JsonView } from './json-view.tsx';
 import { isDrawable, markdownBlocks } from './markdown-blocks.ts';
 import { Media } from './media.tsx';
@@ -109,7 +109,7 @@ export const MessageView = memo(function MessageView({
       )}
       <div className="bubble">
         {parts.map((part, index) => (
-          <PartView key={index} part={part} isUser={isUser} isParallel={parallel.has(part)} />
+          <PartView key={index} part={part} message={message} isParallel={parallel.has(part)} />
         ))}
       </div>
       {status === 'interrupted' && !isEnded && <small className="interrupted">interrupted</small>}
@@ -200,15 +200,15 @@ function MessageEditor({ text, canSend, onSend, onCancel }: MessageEditorProps) 
 
 interface PartViewProps {
   readonly part: MessagePart;
-  readonly isUser: boolean;
+  readonly message: Message;
   /** True for a call that began at once with others. */
   readonly isParallel: boolean;
 }
 
-function PartView({ part, isUser, isParallel }: PartViewProps) {
+function PartView({ part, message, isParallel }: PartViewProps) {
   switch (part.type) {
     case 'text':
-      return isUser ? <PlainText text={part.text} /> : <MarkdownText text={part.text} />;
+      return message.author === 'user' ? <PlainText text={part.text} /> : <MarkdownText text={part.text} />;
     case 'thought':
       return (
         <details className="thought">
@@ -217,7 +217,7 @@ function PartView({ part, isUser, isParallel }: PartViewProps) {
         </details>
       );
     case 'call':
-      return <CallView call={part} isParallel={isParallel} />;
+      return <CallView call={part} message={message} isParallel={isParallel} />;
     case 'media':
       return <Media part={{ inlineData: part.inlineData }} />;
     case 'file':
@@ -373,10 +373,18 @@ function shortArguments(args: CallPart['args']): string {
   return shown.join(', ').slice(0, MAX_SHOWN);
 }
 
-function CallView({ call, isParallel }: { readonly call: CallPart; readonly isParallel: boolean }) {
+interface CallViewProps {
+  readonly call: CallPart;
+  readonly message: Message;
+  /** True for a call that began at once with others. */
+  readonly isParallel: boolean;
+}
+
+function CallView({ call, message, isParallel }: CallViewProps) {
   const { id, name, args, response, status, progress, parts, startedAt, endedAt } = call;
-  const measured = useContext(MeasuredTimes).get(id);
-  const answer = useContext(GivenAnswers).get(id);
+  const key = callKey(id, message);
+  const measured = useContext(MeasuredTimes).get(key);
+  const answer = useContext(GivenAnswers).get(key);
   const hasTime = endedAt !== undefined && status !== 'rejected';
   // The measured time is that of the trace. Events that are stored later are some milliseconds off.
   const seconds = measured ?? (isParallel || !hasTime ? undefined : endedAt - startedAt);

@@ -2,10 +2,11 @@ import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useSta
 import { ServerError } from '@eventloom/client';
 import type { Event, Session, SessionKey } from '@eventloom/core';
 import { Button, Input, Label, TextField } from 'react-aria-components';
+import { closeCalls } from './close-calls.ts';
 import { ColorsButton } from './colors-button.tsx';
 import { originOf } from './fork-id.ts';
 import { readArtifacts, saveArtifacts } from './exported-artifacts.ts';
-import { closeCalls, readExport, saveExport } from './session-file.ts';
+import { readExport, saveExport } from './session-file.ts';
 import {
   client,
   type SessionListEntry,

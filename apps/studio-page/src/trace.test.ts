@@ -1,4 +1,5 @@
 import { type Event, getFunctionCalls } from '@eventloom/core';
+import { Calls } from '@eventloom/core/internal';
 import { SpanStore } from '@eventloom/dev';
 import { END, START, StateGraph } from '@eventloom/graph';
 import { LlmAgent } from '@eventloom/llm-agent';
@@ -16,7 +17,8 @@ import {
 } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
-import { barsOf, type Span, spansOf } from './trace.ts';
+import { callKey } from './given-answers.ts';
+import { barsOf, type Span, spansOf, timesIn } from './trace.ts';
 
 const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
 
@@ -299,6 +301,66 @@ test('events of other servers, which have no executions, are drawn as one agent 
   expect(drawn(spansOf(events, 'e-1'))).toEqual(['run', '  desk', '    model', '    look', '  clerk', '    model']);
 });
 
+test('each of two calls with the same id on two branches has the bar of its own response and of its own approval', () => {
+  const event = (branch: string, timestamp: number) => ({
+    id: `${branch} ${timestamp}`,
+    invocationId: 'e',
+    executionId: branch,
+    branch,
+    timestamp,
+  });
+  const branches = ['both.a', 'both.b'];
+  const requestOf = (branch: string) => {
+    const args = { originalFunctionCall: { id: 'c', name: 'pay' } };
+    return { id: `q-${branch}`, name: 'adk_request_confirmation', args };
+  };
+  const responseOf = (branch: string, response: Record<string, unknown>, timestamp: number) =>
+    functionResponseEvent('helper', [{ id: 'c', name: 'pay', response }], event(branch, timestamp));
+  const events = [
+    ...branches.map((branch) => functionCallEvent('helper', [{ id: 'c', name: 'pay', args: {} }], event(branch, 1))),
+    ...branches.map((branch) => functionCallEvent('helper', [requestOf(branch)], event(branch, 2))),
+    ...branches.map((branch) => responseOf(branch, { error: 'needs approval' }, 2)),
+    ...branches.map((branch, index) => {
+      const { id, name } = requestOf(branch);
+      return functionResponseEvent('user', [{ id, name, response: { confirmed: index === 0 } }], event(branch, 60));
+    }),
+    responseOf('both.a', { paid: true }, 61),
+    responseOf('both.b', { error: 'rejected' }, 62),
+  ];
+  const bars = spansOf(events, 'e');
+  const paid = bars.filter(({ label }) => label === 'pay');
+  expect(paid.map(({ start, end, isFailed, content }) => [start, end, isFailed, content?.['result']])).toEqual([
+    [60, 61, false, { paid: true }],
+    [60, 62, true, { error: 'rejected' }],
+  ]);
+  expect(new Set(bars.map(({ id }) => id)).size).toBe(bars.length);
+});
+
+test('a call of an agent and a call of an agent that it calls as a tool, with the same id, each have their own response', async () => {
+  const find = new FunctionTool({ name: 'find', description: 'Finds.', execute: () => ({ found: 1 }) });
+  const call = (name: string, args = {}): ScriptedStep => ({ calls: [{ id: 'call_0', name, args }] });
+  const inner = new LlmAgent({
+    name: 'inner',
+    description: 'Looks.',
+    model: scripted('inner', [call('find'), 'inner says']),
+    tools: [find],
+  });
+  const outer = new LlmAgent({
+    name: 'outer',
+    model: scripted('outer', [call('inner', { request: 'x' }), 'done']),
+    tools: [new AgentTool({ agent: inner })],
+  });
+  const sessionService = new InMemorySessionService();
+  const runner = new Runner({ appName: 'app', agent: outer, sessionService, autoCreateSession: true });
+  const invocationId = idOf(await runner.run({ ...KEY, newMessage: { parts: [{ text: 'Go' }] } }));
+  const events = (await sessionService.getSession(KEY))?.events ?? [];
+  const tools = spansOf(events, invocationId).filter(({ kind }) => kind === 'tool');
+  expect(tools.map(({ label, content }) => [label, content?.['result']])).toEqual([
+    ['inner', { result: 'inner says' }],
+    ['find', { found: 1 }],
+  ]);
+});
+
 test('the time to draw a run grows linearly with its events', () => {
   let reads = 0;
   const events = Array.from({ length: 2000 }, (_, index) => {
@@ -319,4 +381,17 @@ test('the time to draw a run grows linearly with its events', () => {
   );
   expect(spansOf(counted, 'e')).toHaveLength(4002);
   expect(reads).toBeLessThan(events.length * 40);
+});
+
+test('each of two calls with the same id has the time of its own agent', () => {
+  const events = ['fast', 'slow'].map((branch) => {
+    const event = { invocationId: 'e', executionId: branch, branch };
+    return functionCallEvent(branch, [{ id: 'call_0', name: 'look', args: {} }], event);
+  });
+  const spanOf = (execution: string, endMs: number) => {
+    const attributes = { 'gen_ai.tool.call.id': 'call_0', 'eventloom.execution_id': execution };
+    return { spanId: execution, name: '', kind: 'tool', status: 'ok', startMs: 0, endMs, attributes } as const;
+  };
+  const times = timesIn([spanOf('fast', 1000), spanOf('slow', 9000)], new Calls(events));
+  expect(events.map((event) => times.get(callKey('call_0', event)))).toEqual([1, 9]);
 });

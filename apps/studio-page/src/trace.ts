@@ -1,4 +1,6 @@
 import type { Event } from '@eventloom/core';
+import { Calls, isAsked } from '@eventloom/core/internal';
+import { callKey } from './given-answers.ts';
 import type { KeptSpan, ModelPrice } from './studio-client.ts';
 
 type Prices = Readonly<Record<string, ModelPrice>>;
@@ -75,8 +77,8 @@ export function spansOf(
     if (known && known.events[0]?.object === AGENT_INPUT) known.agent = author;
   }
   const failed = run.some(({ errorCode }) => errorCode !== undefined);
-  const end = Math.max(last.timestamp, now ?? 0);
-  const calls: RunCalls = { end, answers: answersIn(run), questions: questionsIn(run) };
+  const runEnd = Math.max(last.timestamp, now ?? 0);
+  const calls = new Calls(run);
   const spans: Span[] = [
     {
       id: invocationId,
@@ -84,7 +86,7 @@ export function spansOf(
       kind: 'run',
       depth: 0,
       start: first.timestamp,
-      end,
+      end: runEnd,
       isOpen: now !== undefined,
       isFailed: failed,
       details: { events: run.length },
@@ -108,7 +110,7 @@ export function spansOf(
     spans.push(...nodeSpans(execution.events, depth + 1));
     let before = start;
     for (const event of execution.events) {
-      spans.push(...modelSpan(event, before, depth + 1, prices), ...toolSpans(event, calls, depth + 1));
+      spans.push(...modelSpan(event, before, depth + 1, prices), ...toolSpans(event, calls, depth + 1, runEnd));
       before = event.timestamp;
     }
     for (const child of children) add(child, depth + 1, child.events[0]?.timestamp ?? start);
@@ -207,65 +209,33 @@ const REQUESTS: Readonly<Record<string, string>> = {
   adk_request_input: 'input',
 };
 
-/** The calls of a run. */
-interface RunCalls {
-  /** The end of open bars, in seconds since the epoch. */
-  readonly end: number;
-  /** The last event with a response, by the id of its call. */
-  readonly answers: ReadonlyMap<string, Event>;
-  /** The ids of the questions to a person that must be answered before a call can run, by the id of the call. */
-  readonly questions: ReadonlyMap<string, string>;
-}
-
-function questionsIn(run: readonly Event[]): ReadonlyMap<string, string> {
-  const questions = new Map<string, string>();
-  for (const event of run)
-    for (const { functionCall } of event.content?.parts ?? []) {
-      const { id = '', name = '', args = {} } = functionCall ?? {};
-      if (!Object.hasOwn(REQUESTS, name)) continue;
-      const original = args['originalFunctionCall'];
-      const callId =
-        typeof original === 'object' && original !== null && 'id' in original ? original.id : args['functionCallId'];
-      if (typeof callId === 'string') questions.set(callId, id);
-    }
-  return questions;
-}
-
-function answersIn(run: readonly Event[]): ReadonlyMap<string, Event> {
-  const answers = new Map<string, Event>();
-  for (const event of run)
-    for (const { functionResponse } of event.content?.parts ?? [])
-      if (functionResponse?.id) answers.set(functionResponse.id, event);
-  return answers;
-}
-
-function toolSpans(event: Event, { end, answers, questions }: RunCalls, depth: number): Span[] {
-  return (event.content?.parts ?? []).flatMap(({ functionCall: call }): Span[] => {
-    if (!call?.id) return [];
-    const answered = answers.get(call.id);
-    const response = answered?.content?.parts?.find((part) => part.functionResponse?.id === call.id)?.functionResponse;
-    const hasError = response?.response !== undefined && 'error' in response.response;
-    const question = questions.get(call.id);
-    const given = question === undefined ? undefined : answers.get(question);
+/**
+ * Returns a bar for each call of an event.
+ *
+ * @param runEnd the end of open bars, in seconds since the epoch
+ */
+function toolSpans(event: Event, calls: Calls, depth: number, runEnd: number): Span[] {
+  return calls.madeIn(event).map((made, index): Span => {
+    const { call, responses, requests } = made;
+    const response = responses.at(-1);
+    const given = requests.at(-1)?.responses.at(-1)?.event;
     // A tool that asks the person first returns an error, and runs again after the answer.
-    const isAsking =
-      hasError && question !== undefined && !(given && answered && answered.timestamp >= given.timestamp);
-    return [
-      {
-        id: `tool-${call.id}`,
-        label: REQUESTS[call.name ?? ''] ?? call.name ?? '',
-        kind: 'tool',
-        depth,
-        // The wait for the person has its own bar.
-        start: given && !isAsking ? given.timestamp : event.timestamp,
-        end: (isAsking ? undefined : answered?.timestamp) ?? end,
-        isOpen: !answered || isAsking,
-        isFailed: hasError && !isAsking,
-        isWait: isAsking || Object.hasOwn(REQUESTS, call.name ?? ''),
-        details: {},
-        content: { arguments: call.args ?? {}, ...(response && !isAsking && { result: response.response }) },
-      },
-    ];
+    const isAsking = isAsked(made);
+    const hasError = response !== undefined && 'error' in response.response;
+    return {
+      id: `tool-${event.id}-${index}`,
+      label: REQUESTS[call.name ?? ''] ?? call.name ?? '',
+      kind: 'tool',
+      depth,
+      // The wait for the person has its own bar.
+      start: given && !isAsking ? given.timestamp : event.timestamp,
+      end: (isAsking ? undefined : response?.event.timestamp) ?? runEnd,
+      isOpen: !response || isAsking,
+      isFailed: hasError && !isAsking,
+      isWait: isAsking || Object.hasOwn(REQUESTS, call.name ?? ''),
+      details: {},
+      content: { arguments: call.args ?? {}, ...(response && !isAsking && { result: response.response }) },
+    };
   });
 }
 
@@ -319,6 +289,25 @@ export function barsOf(
   add(undefined, 0);
   return bars;
 }
+
+/** Returns the durations of the tool calls that have ended. A call that ran again, after an answer or in a resumed run, has that of its last time. */
+export function timesIn(spans: readonly KeptSpan[], calls: Calls): CallTimes {
+  // A call that waited for a person ran in the execution with its response.
+  const byExecution = new Map<string, string>();
+  for (const { id, event, responses } of calls.all)
+    for (const { executionId } of [event, ...responses.map((response) => response.event)])
+      if (executionId !== undefined) byExecution.set(`${executionId} ${id}`, callKey(id, event));
+  const times = new Map<string, number>();
+  for (const { kind, startMs, endMs, attributes } of spans) {
+    if (kind !== 'tool' || endMs === undefined) continue;
+    const key = byExecution.get(`${attributes['eventloom.execution_id']} ${attributes['gen_ai.tool.call.id']}`);
+    if (key !== undefined) times.set(key, (endMs - startMs) / 1000);
+  }
+  return times;
+}
+
+/** Durations of calls in seconds, by `callKey`. */
+export type CallTimes = ReadonlyMap<string, number>;
 
 interface BarPlace {
   readonly depth: number;
