@@ -57,10 +57,10 @@ export class KnownCalls {
     this.#isPastHandle = true;
   }
 
-  /** The newest call with this id; undefined when the history has none. */
+  /** The agent's newest call with this id; undefined when the history has none. An agent that the call runs may make calls with the same id. */
   find(id: string): FoundCall | undefined {
-    const { session, invocation } = this.#context;
-    const found = Calls.of(session, invocation.derived).named(id).at(-1);
+    const { session, invocation, branch } = this.#context;
+    const found = Calls.of(session, invocation.derived).newest(id, branch);
     if (!found) return undefined;
     const { call, event, eventIndex } = found;
     const isKnown = this.#stretches.some(({ from, to }) => eventIndex >= from && eventIndex < to);

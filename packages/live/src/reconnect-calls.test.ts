@@ -1,6 +1,7 @@
 import { getFunctionCalls, type RunConfig } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
-import { Gate, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
+import { AgentTool } from '@eventloom/multi-agent';
+import { Gate, ScriptedLiveModel, type ScriptedLiveScript, ScriptedModel } from '@eventloom/testing';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { call, END, handle, RESUMED, user } from './fixtures/live-messages.ts';
@@ -77,6 +78,28 @@ test.each<[string, RunConfig, ScriptedLiveScript, object[]]>([
     model.assertConsumed();
   },
 );
+
+test('a response is given in words to a session that did not make the call, also if an agent that the call runs makes one with its id', async () => {
+  const model: ScriptedLiveModel = new ScriptedLiveModel([
+    [{ heard: 'content' }, call('in', 'c1', { request: 'r' }), { ends: 1006 }],
+    [{ heard: /said/ }, 'Done', END],
+  ]);
+  const inner = new LlmAgent({
+    name: 'in',
+    description: '',
+    model: new ScriptedModel([{ calls: [{ id: 'c1', name: 'find' }] }, 'said']),
+    beforeModelCallback: async () => {
+      await model.connection(1);
+    },
+    tools: [new FunctionTool({ name: 'find', description: '', execute: () => 'found' })],
+  });
+  const agent = new LlmAgent({ name: 'bot', model, tools: [new AgentTool({ agent: inner })] });
+  const { queue, stream } = await liveScenario({ agent, delays: [] });
+  queue.sendContent(user('go'));
+  await readTurns(stream, queue);
+  const inWords = user('Function in, called earlier with {"request":"r"}, returned: {"result":"said"}');
+  expect(model.connections[1]?.sent.slice(1)).toEqual([{ content: inWords }]);
+});
 
 test('an ended invocation continues without a connection until its calls are done', async () => {
   const model: ScriptedLiveModel = new ScriptedLiveModel([
