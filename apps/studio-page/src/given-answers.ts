@@ -1,5 +1,4 @@
 import { createContext } from 'react';
-import type { Event } from '@eventloom/core';
 import type { Calls } from '@eventloom/core/internal';
 import { isRecord, type JsonFields } from './schema-reader.ts';
 
@@ -18,8 +17,13 @@ const NO_ANSWERS: ReadonlyMap<string, GivenAnswer> = new Map();
 /** The answers, by the `callKey` of the calls that they were about. */
 export const GivenAnswers = createContext(NO_ANSWERS);
 
+interface CallPlace {
+  readonly invocationId: string;
+  readonly branch?: string | undefined;
+}
+
 /** Returns the key of a call of a message or an event: agents on two branches may give their calls the same ids. */
-export function callKey(id: string, { invocationId, branch = '' }: Pick<Event, 'invocationId' | 'branch'>): string {
+export function callKey(id: string, { invocationId, branch = '' }: CallPlace): string {
   return JSON.stringify([invocationId, branch, id]);
 }
 

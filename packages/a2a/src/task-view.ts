@@ -212,7 +212,7 @@ export class TaskView {
 
   /** Sets the status to the outcome of the newest run, and returns the change. */
   setState({ state, error, code, waitingFor = [] }: RunOfTask): A2AStatusUpdate {
-    this.waiting = waitingFor.flatMap((id) => this.#calls.named(id).at(-1)?.call ?? []);
+    this.waiting = waitingFor.flatMap((id) => this.#calls.meantBy(id)?.call ?? []);
     const event = this.#lastEvent;
     const timestamp = event && new Date(event.timestamp * 1000).toISOString();
     const parts = state === 'waiting' ? this.waiting.flatMap(toQuestion) : error === undefined ? [] : [{ text: error }];

@@ -176,6 +176,7 @@ export class A2AAgentExecutor {
       const run = { userId, sessionId, newMessage: userContent, runConfig: { ...options, customMetadata } };
       for await (const event of runner.runAsync(run)) {
         if (event.errorCode !== undefined || event.errorMessage !== undefined) failure ??= event;
+        // As in the ADK: the task waits for each long-running call of the run, also if it has a response.
         waitingFor.push(...(event.longRunningToolIds ?? []));
         actions.escalate ||= event.actions.escalate;
         actions.transferToAgent = event.actions.transferToAgent ?? actions.transferToAgent;
@@ -354,9 +355,9 @@ function openRequests(task: A2aTask | undefined, events: readonly Event[]): Map<
       if (part.functionCall?.id) open.set(part.functionCall.id, part);
     }
   const calls = new Calls(events);
-  for (const id of open.keys()) if (calls.named(id).at(-1)?.responses[0]) open.delete(id);
+  for (const id of open.keys()) if (calls.meantBy(id)?.responses[0]) open.delete(id);
   for (const { interruptId } of getPendingUserInputRequests(events)) {
-    const functionCall = calls.named(interruptId).at(-1)?.call;
+    const functionCall = calls.meantBy(interruptId)?.call;
     if (functionCall) open.set(interruptId, { functionCall });
   }
   return open;

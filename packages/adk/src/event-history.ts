@@ -7,7 +7,7 @@ import {
   getFunctionResponses,
   type Session,
 } from '@eventloom/core';
-import { isBaseAgent, isRecord, toSeconds } from '@eventloom/core/internal';
+import { Calls, isBaseAgent, isRecord, toSeconds } from '@eventloom/core/internal';
 import { isRoutableLlmAgent } from './agent-guards.ts';
 import type { ResumabilityConfig } from './app.ts';
 import { requireArgument, requireEvent, requireEvents, requireOptions } from './check-arguments.ts';
@@ -40,7 +40,10 @@ export function findEventByFunctionCallId(
   );
 }
 
-/** Returns the event with the call to which the last event responds; undefined if the last event is not a response. */
+/**
+ * Returns the newest event with a call that has the id of the last event's response; undefined if the last event is not a response. Goes by the
+ * id alone, as the ADK does: agents on two branches may give their calls the same id.
+ */
 export function findMatchingFunctionCall(events: readonly Event[]): Event | undefined {
   requireEvents('findMatchingFunctionCall', events);
   const last = events.at(-1);
@@ -70,10 +73,12 @@ export function determineAgentForResumption(
     session,
     'determineAgentForResumption(session, rootAgent)',
   );
-  const asking = resumabilityConfig?.isResumable === true ? findMatchingFunctionCall(session.events) : undefined;
-  const asked = asking && rootAgent.findAgent(asking.author);
+  const { events } = session;
+  const last = resumabilityConfig?.isResumable === true ? events.at(-1) : undefined;
+  const [answered] = last ? new Calls(events).answeredIn(last) : [];
+  const asked = answered && rootAgent.findAgent(answered.event.author);
   if (asked) return asked;
-  for (const { author } of session.events.toReversed()) {
+  for (const { author } of events.toReversed()) {
     if (author === rootAgent.name) return rootAgent;
     const agent = rootAgent.findSubAgent(author);
     if (agent && isRoutableLlmAgent(agent)) return agent;

@@ -50,6 +50,11 @@ function linkEvents(spans: readonly StoredSpan[], events: readonly Event[]): Rea
   const linked = new Map<string, Event>();
   // Spans of rewound events are shown too, so the rewinds are left out.
   const calls = new Calls(events.filter(({ actions }) => actions.rewindBeforeInvocationId === undefined));
+  // The execution of an agent gives the responses to its calls, also to those that waited since an earlier run.
+  const responses = Map.groupBy(
+    calls.all.flatMap(({ id, responses: given }) => given.map(({ event }) => ({ id, event }))),
+    ({ id, event }) => callKey(event.executionId, id),
+  );
   const replies = Map.groupBy(
     events.filter((event) => event.author !== 'user' && getFunctionResponses(event).length === 0 && isReply(event)),
     ({ executionId = '' }) => executionId,
@@ -58,12 +63,9 @@ function linkEvents(spans: readonly StoredSpan[], events: readonly Event[]): Rea
   const taken = new Map<string, number>();
   for (const { spanId, kind, startMs, attributes } of spans) {
     if (kind === 'tool') {
-      const ofRun = calls
-        .named(String(attributes['gen_ai.tool.call.id']))
-        .flatMap(({ responses }) => responses)
-        .filter(({ event }) => event.invocationId === attributes['eventloom.invocation_id']);
+      const own = responses.get(callKey(attributes['eventloom.execution_id'], attributes['gen_ai.tool.call.id'])) ?? [];
       // Models may reuse an id in each reply.
-      const response = ofRun.find(({ event }) => event.timestamp * 1000 >= startMs) ?? ofRun.at(-1);
+      const response = own.find(({ event }) => event.timestamp * 1000 >= startMs) ?? own.at(-1);
       if (response) linked.set(spanId, response.event);
     } else if (kind === 'model') {
       const execution = String(attributes['eventloom.execution_id']);
@@ -78,6 +80,10 @@ function linkEvents(spans: readonly StoredSpan[], events: readonly Event[]): Rea
     }
   }
   return linked;
+}
+
+function callKey(executionId: unknown, callId: unknown): string {
+  return JSON.stringify([executionId, callId]);
 }
 
 function isReply({ content, errorCode }: Event): boolean {

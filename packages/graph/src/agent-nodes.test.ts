@@ -1,7 +1,7 @@
 import { BaseAgent, contentText, type Event, getFunctionResponses, type InvocationContext } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { ScriptedModel } from '@eventloom/testing';
-import { FunctionTool } from '@eventloom/tools';
+import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { channel, END, START, StateGraph } from './index.ts';
@@ -60,6 +60,19 @@ test('text that an agent node writes beside tool calls is passed on, and its sta
   expect(events.flatMap(getFunctionResponses).map(({ name }) => name)).toEqual(['look']);
   expect(events.some(({ actions }) => actions.stateDelta['draft'] === 'done')).toBe(true);
   expect((await session()).state).toEqual({ draft: 'done' });
+});
+
+test('the error of a node whose agent would have to wait names the call that waits, and not one beside it', async () => {
+  const look = new FunctionTool({ name: 'look', description: '', execute: () => ({ seen: 1 }) });
+  const later = new LongRunningFunctionTool({ name: 'later', description: '', execute: () => undefined });
+  const calls = [{ name: 'look' }, { name: 'later' }];
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('writer', scripted('writer', [{ calls }], { tools: [look, later] }))
+    .addEdge(START, 'writer')
+    .addEdge('writer', END)
+    .compile();
+  const { run } = await scenario({ agent });
+  await expect(run('x')).rejects.toThrow('waits for the result of "later"');
 });
 
 test('an agent node with an output schema returns the parsed value', async () => {

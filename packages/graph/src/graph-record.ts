@@ -25,6 +25,10 @@ import type { GraphPlan } from './graph-plan.ts';
 export interface AskedQuestion {
   readonly call: FunctionCall;
   readonly key: string;
+  /** The event that asks. */
+  readonly event: Event;
+  /** The place of the call among the calls of the event. */
+  readonly index: number;
   /** The person's answer; undefined while there is none. Do not modify: every attempt reads it. */
   readonly answer: Readonly<Record<string, JsonValue>> | undefined;
 }
@@ -98,8 +102,8 @@ export class GraphRecord {
 
   #addQuestions(run: string, event: Event): void {
     const asked = this.#questions.get(run) ?? [];
-    for (const call of getFunctionCalls(event))
-      asked.push({ call, key: inputRequestOf(call)?.key ?? '', answer: undefined });
+    for (const [index, call] of getFunctionCalls(event).entries())
+      asked.push({ call, key: inputRequestOf(call)?.key ?? '', answer: undefined, event, index });
     this.#questions.set(run, asked);
   }
 
@@ -109,7 +113,7 @@ export class GraphRecord {
     if (this.#questions.size === 0) return;
     const calls = Calls.of(session, invocation.derived);
     const answered = (question: AskedQuestion): AskedQuestion[] => {
-      const asked = calls.named(question.call.id ?? '').at(-1);
+      const asked = calls.madeIn(question.event)[question.index];
       // A question that was cancelled with an agent around the graph is asked again.
       if (asked && isCancelled(asked)) return [];
       const response = asked?.responses.findLast(({ event }) => event.author === 'user')?.response;

@@ -87,10 +87,14 @@ function contentOf(said: Event | undefined): Content | undefined {
   return parts?.length ? { ...said?.content, parts } : undefined;
 }
 
-/** Returns the reason why an agent's last event is not an answer; undefined if it is one. */
+/**
+ * Returns the reason why an agent's last event is not an answer; undefined if it is one. An agent that stopped at a long-running call waits for
+ * its result: the agent would have continued with it.
+ */
 function faultOf(said: Event | undefined): string | undefined {
   if (said?.errorCode !== undefined) return said.errorMessage ?? said.errorCode;
-  const open = said && getFunctionCalls(said)[0];
+  const calls = said ? getFunctionCalls(said) : [];
+  const open = calls.find(({ id = '' }) => said?.longRunningToolIds?.includes(id)) ?? calls[0];
   return open && `waits for the result of "${open.name}"; run it with \`resumable: true\``;
 }
 
@@ -123,7 +127,7 @@ class LastAnswer {
   }
 }
 
-/** Returns true for an event that may be the agent's answer. Errors and questions are not held back. */
+/** Returns true for an event that may be the agent's answer. Errors and events that ask are not held back, also if they are answered later. */
 function isAnswer(event: Event): boolean {
   return (
     event.partial !== true &&

@@ -34,7 +34,8 @@ export class AgentAnswer {
 
   /**
    * Returns the tool's result: the value or the text of the agent's last answer, an empty string without an answer, or `{ error }`. A
-   * truncated answer becomes an error with the received part as `output`.
+   * truncated answer becomes an error with the received part as `output`. An agent that stopped at a long-running call waits for its result,
+   * also if the call has a response: that of its tool is only a status, and the agent would have continued with one of a client.
    */
   result(): unknown {
     const event = this.#last;

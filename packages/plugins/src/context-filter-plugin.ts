@@ -75,7 +75,7 @@ function isMessage(content: Content | undefined): boolean {
   return content?.role === 'user' && content.parts?.some((part) => part.functionResponse) !== true;
 }
 
-/** Returns the last index up to `start` from which every function response has its call. */
+/** Returns the last index up to `start` from which every function response has its call. Contents of a request are those of one branch. */
 function withCalls(contents: readonly Content[], start: number): number {
   /** Responses whose calls have not been seen yet, counted by the ids of the calls. */
   const open = new Set<string>();

@@ -72,7 +72,8 @@ function areKnown(events: readonly Event[], callIds: readonly string[]): boolean
   const calls = new Calls(events);
   const found = calls.answerable(callIds);
   // Whether a call of an agent that runs as a tool can be answered depends on its run.
-  const waiting = callIds.flatMap((id) => calls.named(id)).filter((call) => calls.lacksResponse(call));
+  const ids = new Set(callIds);
+  const waiting = calls.waiting.filter(({ id }) => ids.has(id));
   const runs = new Set([...found, ...waiting].map((call) => call?.event.invocationId));
   return [...runs].every((invocationId) => invocationId !== undefined && hasBeginOfRun(events, invocationId));
 }

@@ -3,6 +3,7 @@ import { effectiveEvents } from '@eventloom/llm-agent/internal';
 import { userEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { foreign, IDS, KEY, setUp } from './fixtures/long-session.ts';
+import { needsEarlierEvents } from './history-reader.ts';
 
 test('a cold turn of a compacted session reads the same number of events after 20 turns as after 3,000', async () => {
   const short = await setUp();
@@ -96,6 +97,14 @@ test.each(Array.from({ length: 12 }, (_, index) => index + 1))(
     }
   },
 );
+
+test('earlier events are needed for an answer to a call of which the events have only the id, at a call that takes no answer', () => {
+  const content = { role: 'model', parts: [{ functionCall: { id: 'c', name: 'look' } }] };
+  const called = createEvent({ invocationId: 'e', author: 'bot', content });
+  expect(needsEarlierEvents([called], ['c'], undefined)).toBe(false);
+  // Calls of an agent that runs as a tool take an answer only in a run that can continue.
+  expect(needsEarlierEvents([{ ...called, branch: 'helper@c' }], ['c'], undefined)).toBe(true);
+});
 
 test('a rewind without a read position is resolved by reading everything', async () => {
   const { turns, cold, append, stored } = await setUp(null);

@@ -157,7 +157,7 @@ export async function readBack(
   return events.length < lastSeq && needsEarlierEvents(events, callIds, invocationId) ? readAll(read) : found;
 }
 
-/** True if these events lack the first event of the run, or one of the calls. */
+/** True if these events lack the first event of the run, or a call that takes the response with one of the ids. */
 export function needsEarlierEvents(
   events: readonly Event[],
   callIds: readonly string[],
@@ -165,8 +165,7 @@ export function needsEarlierEvents(
 ): boolean {
   if (invocationId !== undefined && !hasBeginOfRun(events, invocationId)) return true;
   if (callIds.length === 0) return false;
-  const calls = new Calls(events);
-  return callIds.some((id) => calls.named(id).length === 0);
+  return new Calls(events).answerable(callIds).includes(undefined);
 }
 
 /**

@@ -13,7 +13,6 @@ import {
   type SessionCall,
   Calls,
   enclosureOf,
-  enclosuresOf,
   isAsked,
   ledgerCallId,
   openAnswers,
@@ -99,15 +98,8 @@ export function leftCalls(
  * True for a call of an agent that a tool ran, or of an agent within it, if that tool call has its result: nobody continues the agent.
  * Graph nodes make no calls, so calls of an agent in a node never count.
  */
-export function isAbandoned(calls: Calls, { branch, event, eventIndex }: SessionCall): boolean {
-  return enclosuresOf(branch).some(({ around, callId }) => {
-    const enclosing = calls
-      .named(callId)
-      .filter((call) => (call.branch ?? '') === around && call.eventIndex < eventIndex);
-    const ofRun = enclosing.findLast((call) => call.event.invocationId === event.invocationId);
-    const call = ofRun ?? enclosing.at(-1);
-    return call !== undefined && call.responses.length > 0 && !isAsked(call);
-  });
+export function isAbandoned(calls: Calls, call: SessionCall): boolean {
+  return calls.enclosing(call).some((around) => around.responses.length > 0 && !isAsked(around));
 }
 
 /** @param refused the error with which the session refused the results of finished calls; the responses then have it instead of the results */

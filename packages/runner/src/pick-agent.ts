@@ -68,8 +68,8 @@ const LAST_SPEAKER = new DerivedKey<Remembered>('last speaker');
 function outsideScopes(call: SessionCall, known: Calls): SessionCall {
   let at = call;
   while (at.event.isolationScope !== undefined) {
-    const opener: SessionCall | undefined = known.named(at.event.isolationScope).at(-1);
-    if (!opener || opener.eventIndex >= at.eventIndex) return call;
+    const opener = known.opener(at);
+    if (!opener) return call;
     at = opener;
   }
   return at;

@@ -3,7 +3,7 @@ import type { FunctionCall } from '../content/content.ts';
 import { createEvent, type EventParams } from '../event/create-event.ts';
 import type { Event } from '../event/event.ts';
 import { EventTag } from '../event/event-tags.ts';
-import { type SessionCall, Calls, isSettled } from './calls.ts';
+import { type SessionCall, Calls, isSettled, unansweredCalls } from './calls.ts';
 
 const RUN = { invocationId: 'e-1' };
 
@@ -84,13 +84,13 @@ test('a call has all its responses, oldest first, each with its event and its in
 
 test('inReply contains all calls of one reply', () => {
   const calls = new Calls([calling(['a', 'b']), calling(['c'])]);
-  expect(calls.named('b')[0]?.inReply.map(({ id }) => id)).toEqual(['a', 'b']);
+  expect(calls.all[1]?.inReply.map(({ id }) => id)).toEqual(['a', 'b']);
 });
 
 test('answeredIn returns the calls to which the responses of an event belong', () => {
   const response = responding('c', 1);
   const calls = new Calls([calling(['c']), calling(['d']), response]);
-  expect(calls.answeredIn(response)).toEqual(calls.named('c'));
+  expect(calls.answeredIn(response)).toEqual([calls.all[0]]);
   expect(calls.answeredIn(begun)).toEqual([]);
 });
 
@@ -101,14 +101,14 @@ test('Calls ignores a partial event', () => {
 describe('a request to a person', () => {
   test('belongs to the newest earlier call that it names, and its responses are the answers', () => {
     const calls = new Calls([calling(['c']), calling(['c']), asking('q', 'c'), responding('q', 'yes')]);
-    const [request] = calls.named('q');
-    expect(request?.about).toBe(calls.named('c')[1]);
-    expect(calls.named('c').map(({ requests }) => requests)).toEqual([[], [request]]);
+    const [first, second, request] = calls.all;
+    expect(request?.about).toBe(second);
+    expect([first, second].map((call) => call?.requests)).toEqual([[], [request]]);
     expect(resultsOf(request)).toEqual(['yes']);
   });
 
   test('is settled with the second response to its call since it was made: the first one says that the call waits', () => {
-    const settled = (...events: Event[]) => new Calls(events).named('q').map(isSettled);
+    const settled = (...events: Event[]) => new Calls(events).all.filter(({ id }) => id === 'q').map(isSettled);
     const events = [calling(['c']), responding('c', 'earlier'), asking('q', 'c'), responding('c', 'waits')];
     expect(settled(...events)).toEqual([false]);
     expect(settled(...events, responding('q', 'yes'))).toEqual([false]);
@@ -260,6 +260,53 @@ describe('a new response answers', () => {
   });
 });
 
+describe('the call that a client means by an id', () => {
+  const meant = (...events: Event[]): unknown => new Calls(events).meantBy('c')?.branch;
+
+  test('is the one that waits, then the newest long-running one, then the newest one', () => {
+    const asked = waiting('c', { branch: 'b' });
+    const inner = calling(['c'], { branch: 'b@1' });
+    expect(meant(calling(['c'], { branch: 'a' }), inner)).toBe('b@1');
+    expect(meant(asked, inner)).toBe('b');
+    expect(meant(waiting('c', { branch: 'a' }), asked, responding('c', 1, { branch: 'b' }), inner)).toBe('a');
+    expect(meant(asked, responding('c', 1, { branch: 'b' }), inner)).toBe('b');
+    expect(meant()).toBeUndefined();
+  });
+});
+
+test('calls that only their waiting run could answer include one with the id of the call around the agent that waits', () => {
+  const outer = calling(['c']);
+  const inner = calling(['c'], { branch: 'a@c' });
+  const events = [begun, outer, inner, waiting('q', { branch: 'a@c' })];
+  expect(unansweredCalls(new Calls(events), 'e-1').map(({ event }) => event)).toEqual([inner]);
+});
+
+describe('the calls around a call', () => {
+  test('are those that run the agents on its branch as tools, outermost first, of its own run if they are in it', () => {
+    const first = calling(['c'], { invocationId: 'first' });
+    const outer = calling(['c']);
+    const other = calling(['c'], { invocationId: 'other' });
+    const inner = calling(['c'], { branch: 'a@c' });
+    const innermost = calling(['c'], { branch: 'a@c.b@c' });
+    const calls = new Calls([first, outer, other, inner, innermost, calling(['c'])]);
+    const around = (event: Event): unknown => calls.madeIn(event).map((call) => calls.enclosing(call).map(eventOf));
+    const eventOf = ({ event }: SessionCall): Event => event;
+    expect(around(innermost)).toEqual([[outer, inner]]);
+    expect(around(outer)).toEqual([[]]);
+    expect(around(calling(['c'], { branch: 'a@unknown' }))).toEqual([]);
+  });
+
+  test('that opened its scope is the newest before it on its branch', () => {
+    const openers = ['both.a', 'both.b'].map((branch) => calling(['s'], { branch }));
+    const scoped = calling(['c'], { branch: 'both.a.task@s', isolationScope: 's' });
+    const calls = new Calls([...openers, calling(['x'], { branch: 'both.a', isolationScope: 's' }), scoped]);
+    const [made] = calls.madeIn(scoped);
+    expect(made && calls.opener(made)?.branch).toBe(made?.branch);
+    const [, , at] = calls.all;
+    expect(at && calls.opener(at)?.event).toBe(openers[0]);
+  });
+});
+
 describe('the calls of a session', () => {
   const rewind = createEvent({ author: 'user', actions: { rewindBeforeInvocationId: 'e-2' } });
   const second = { invocationId: 'e-2' };
@@ -295,7 +342,7 @@ describe('the calls of a session', () => {
     const calls = Calls.of({ events }, derived);
     events.push(rewind);
     expect(Calls.of({ events }, derived).all).toEqual([]);
-    expect(calls.named('a')).toEqual([]);
+    expect(calls.meantBy('a')).toBeUndefined();
     expect(calls.canContinue('e-1')).toBe(true);
     events.push(calling(['b']));
     const [first] = Calls.of({ events }, derived).all;

@@ -1,6 +1,6 @@
 import { type FunctionCall, NO_PARTS, type Part } from '../content/content.ts';
 import { DerivedKey, type DerivedValues } from '../context/derived-values.ts';
-import { branchInScope, enclosingCallIds, enclosureOf, isOnNodeBranch } from '../event/branch.ts';
+import { branchInScope, enclosureOf, enclosuresOf, isOnNodeBranch } from '../event/branch.ts';
 import { type Event, ObjectType } from '../event/event.ts';
 import { EventTag, hasTag } from '../event/event-tags.ts';
 import { newestEntries } from '../event/newest-first.ts';
@@ -236,8 +236,8 @@ export class Calls {
     return this.#all;
   }
 
-  /** The calls with this id, oldest first. */
-  named(id: string): readonly SessionCall[] {
+  /** The calls with this id, oldest first. No caller may take one of them by the id alone. */
+  #named(id: string): readonly SessionCall[] {
     return this.#byId.get(id) ?? NO_CALLS;
   }
 
@@ -257,6 +257,33 @@ export class Calls {
     return false;
   }
 
+  /**
+   * The call that a client means by an id, which it knows without a branch: the newest that waits for a response, otherwise the newest that is
+   * long-running, otherwise the newest. While a call waits, agents give its id to no other call.
+   */
+  meantBy(id: string): SessionCall | undefined {
+    const named = this.#named(id);
+    const isLong = ({ isLongRunning }: SessionCall): boolean => isLongRunning;
+    return named.findLast((call) => this.lacksResponse(call)) ?? named.findLast(isLong) ?? named.at(-1);
+  }
+
+  /** The calls that run the agents around a call as tools, outermost first. A call that is not among the events is left out. */
+  enclosing(call: SessionCall): SessionCall[] {
+    return enclosuresOf(call.branch).flatMap(({ around, callId }) => this.#before(call, callId, around) ?? []);
+  }
+
+  /** The call that opened the isolation scope of a call; undefined without a scope, and for a scope that no call opened. (ADK 2.) */
+  opener(call: SessionCall): SessionCall | undefined {
+    const { isolationScope } = call.event;
+    return isolationScope === undefined ? undefined : this.#before(call, isolationScope, call.branch);
+  }
+
+  /** The newest call before another one, by id and branch; one of the same run comes before those of other runs. */
+  #before({ event, eventIndex }: SessionCall, id: string, branch = ''): SessionCall | undefined {
+    const before = this.#named(id).filter((call) => (call.branch ?? '') === branch && call.eventIndex < eventIndex);
+    return before.findLast((call) => call.event.invocationId === event.invocationId) ?? before.at(-1);
+  }
+
   /** The calls that an event made, in order. */
   madeIn(event: Event): readonly SessionCall[] {
     return this.#madeIn.get(event) ?? NO_CALLS;
@@ -273,7 +300,7 @@ export class Calls {
       (call) =>
         call.event.invocationId === invocationId &&
         !isPersonRequest(call.call) &&
-        (this.named(call.id).length === 1 || this.#newest.get(keyOf(call.id, call.branch, invocationId)) === call),
+        (this.#named(call.id).length === 1 || this.#newest.get(keyOf(call.id, call.branch, invocationId)) === call),
     );
   }
 
@@ -334,7 +361,7 @@ export class Calls {
   lacksResponse(call: SessionCall): boolean {
     const { id, branch, isLongRunning, responses, event } = call;
     if (!isLongRunning || responses.length > 0) return false;
-    if (this.named(id).length === 1) return true;
+    if (this.#named(id).length === 1) return true;
     const run = enclosureOf(branch) === '' ? '' : event.invocationId;
     return this.#newest.get(keyOf(id, branch, run)) === call;
   }
@@ -371,7 +398,7 @@ export class Calls {
   }
 
   #answerable(id: string, invocationId: string | undefined): Answerable {
-    const named = this.named(id).filter(
+    const named = this.#named(id).filter(
       ({ event, isImported }) => !isImported && (invocationId === undefined || event.invocationId === invocationId),
     );
     const calls = named.filter(
@@ -407,8 +434,8 @@ export function unansweredCalls(calls: Calls, invocationId: string): SessionCall
   const approved = calls.unsettled(invocationId).filter(({ isLongRunning }) => !isLongRunning);
   const left = [...new Set([...open, ...approved])];
   if (!isRunWaiting(calls, invocationId)) return left;
-  const around = new Set(calls.longRunningIn(invocationId).flatMap(({ branch }) => enclosingCallIds(branch)));
-  return left.filter((call) => !around.has(call.id) && !(approved.includes(call) && enclosureOf(call.branch) !== ''));
+  const around = new Set(calls.longRunningIn(invocationId).flatMap((call) => calls.enclosing(call)));
+  return left.filter((call) => !around.has(call) && !(approved.includes(call) && enclosureOf(call.branch) !== ''));
 }
 
 /** Returns the calls that a run waits for; none if it cannot continue. */

@@ -71,7 +71,6 @@ export {
   enclosedBranch,
   enclosingCallIds,
   enclosureOf,
-  enclosuresOf,
   isVisibleAcrossNodes,
   isVisibleOn,
 } from '../event/branch.ts';

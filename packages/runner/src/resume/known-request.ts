@@ -226,12 +226,14 @@ function isSameDelta(given: Readonly<Record<string, unknown>>, stored: Readonly<
   return isSameJson(Object.fromEntries(kept), stored);
 }
 
-/** True if a message equals the stored one. A message that a plugin replaced is not compared. */
+/**
+ * True if a message equals the stored one. A message that a plugin replaced is not compared. Answers are compared by their ids, in any order,
+ * because a message does not name the branches of the calls.
+ */
 function isSameMessage({ parts = [] }: Content, events: readonly Event[], areBlobsSaved: boolean): boolean {
   if (events.some(({ actions }) => actions.agentState?.[RunMark.isReplaced] === true)) return true;
   const answers = parts.flatMap(({ functionResponse }) => functionResponse ?? []);
   if (answers.length > 0) {
-    // Calls on different branches may have the same id.
     const all = events.flatMap(getFunctionResponses);
     if (all.length !== answers.length) return false;
     const stored = Map.groupBy(all, ({ id }) => id);
