@@ -269,6 +269,66 @@ test.each(['as a node', 'run by a function'])(
   },
 );
 
+test.each([
+  ['an idempotent tool', 'as a node', true],
+  ['an idempotent tool', 'run by a function', true],
+  ['a tool', 'as a node', false],
+  ['a tool', 'run by a function', false],
+])(
+  'an agent that %s does not await leaves no call beside a node that asks, whenever the process is killed, %s',
+  async (_what, place, idempotent) => {
+    let isWhole = false;
+    for (let at = 1; !isWhole; at++) {
+      const platform = fixedPlatform();
+      const sessionService = new InMemorySessionService({ platform });
+      await sessionService.createSession(KEY);
+      let launches = 0;
+      const inner = new AgentTool({ agent: planned('asker', [[['wait', 'w1']]], [wait]) });
+      const launch = new FunctionTool({
+        name: 'launch',
+        description: '',
+        idempotent,
+        execute: (_, toolContext) => {
+          launches++;
+          inner.runAsync({ args: { request: 'x' }, toolContext }).catch(() => undefined);
+          return 'launched';
+        },
+      });
+      const runnerOn = (service: BaseSessionService) => {
+        const graph = new StateGraph({ name: 'g' });
+        const withNode = (
+          place === 'as a node'
+            ? graph.addNode('n', launch)
+            : graph.addNode('n', (_: unknown, context) => context.runNode(launch, {}))
+        ).addNode('first', () => ({}));
+        const agent = withNode
+          .addNode('ask', async (_: unknown, context) => context.requestInput({ message: 'Which city?' }))
+          .addEdge(START, 'first')
+          .addEdge('first', 'n')
+          .addEdge('first', 'ask')
+          .addEdge('n', END)
+          .addEdge('ask', END)
+          .compile();
+        return new Runner({ appName: 'app', agent, sessionService: service, platform, resumable: true });
+      };
+      const stream = runnerOn(dying(sessionService, at, true).service).runAsync(HI);
+      isWhole = await passTimeUntil(platform, endsWell(stream));
+      const { invocationId } = stream;
+      const runner = runnerOn(sessionService);
+      if ((await sessionService.findRun({ ...KEY, id: invocationId }))?.open)
+        await passTimeUntil(platform, runner.run({ ...IDS, invocationId }));
+      const { events } = (await sessionService.getSession(KEY)) ?? expect.unreachable();
+      for (const { id } of new Calls(events).waiting) {
+        const parts = [{ functionResponse: { id, response: { result: 42 } } }];
+        await passTimeUntil(platform, runner.run({ ...IDS, newMessage: { parts } }));
+      }
+      expect(await findLooseEnds(sessionService, KEY), `killed at commit ${at}`).toEqual([]);
+      expect(new Calls((await sessionService.getSession(KEY))?.events).waiting).toEqual([]);
+      expect(launches, `killed at commit ${at}`).toBeLessThanOrEqual(idempotent && !isWhole ? 2 : 1);
+    }
+  },
+);
+
 test.each(['as a node', 'run by a function'])('an agent that a tool awaits cannot wait, %s', async (place) => {
   const inner = new AgentTool({ agent: planned('asker', [[['wait', 'w1']]], [wait]) });
   const wrap = new FunctionTool({

@@ -109,7 +109,10 @@ export interface ServerLimits {
    * response of a protocol waits the same time for its first bytes. Default 1,000.
    */
   readonly answerAfterMs: number;
-  /** Maximum number of attempts at a run, including the first. If the process of the last attempt ends, the run is closed. Default 3. */
+  /**
+   * Maximum number of attempts at a run, including the first: an integer of at least 1. If the process of the last attempt ends, the run is
+   * closed. Default 3.
+   */
   readonly maxRunAttempts: number;
   /** Maximum number of active runs that the server resumed by itself; further ones wait. Default 32. */
   readonly maxResumedRuns: number;
@@ -187,6 +190,6 @@ export function boundsOf({ maxLlmCalls, maxParallelToolCalls, maxRunAttempts }: 
   return {
     maxLlmCalls: maxLlmCalls === Infinity ? undefined : maxLlmCalls,
     maxParallelToolCalls: maxParallelToolCalls === Infinity ? undefined : maxParallelToolCalls,
-    maxRunAttempts: isDefault ? undefined : Math.min(Math.max(maxRunAttempts, 1), Number.MAX_SAFE_INTEGER),
+    maxRunAttempts: isDefault ? undefined : Math.min(maxRunAttempts, Number.MAX_SAFE_INTEGER),
   };
 }

@@ -132,6 +132,7 @@ const LIMITS = {
   heartbeatMs: { ...TIME, min: 1 },
   maxLlmCalls: COUNT,
   maxParallelToolCalls: COUNT,
+  maxRunAttempts: COUNT,
 };
 
 /**
@@ -160,8 +161,8 @@ export function checkServerOptions(options: ServerOptions, owner = 'createServer
     throw wrongOption(owner, 'relay', 'a run relay', options.relay, RELAY);
   for (const origin of options.origins ?? []) checkOrigin(owner, origin);
   if (options.limits !== undefined) checkOptions(`${owner}: limits`, LIMITS, options.limits);
-  const { maxLlmCalls = 1, maxParallelToolCalls = 1 } = options.limits ?? {};
-  for (const [limit, value] of Object.entries({ maxLlmCalls, maxParallelToolCalls }))
+  const { maxLlmCalls = 1, maxParallelToolCalls = 1, maxRunAttempts = 1 } = options.limits ?? {};
+  for (const [limit, value] of Object.entries({ maxLlmCalls, maxParallelToolCalls, maxRunAttempts }))
     if (value !== Infinity && !Number.isSafeInteger(value))
       throw wrongOption(`${owner}: limits`, limit, COUNT.wanted, value, COUNT.write);
 }

@@ -231,9 +231,9 @@ describe('the runConfig hook', () => {
   });
 });
 
-describe('limits of the run config', () => {
+describe('limits of runs', () => {
   test.each([0, 1.5, -1, Number.NaN, '5'])('are integers of at least 1, and not %j', (value) => {
-    for (const limit of ['maxLlmCalls', 'maxParallelToolCalls'])
+    for (const limit of ['maxLlmCalls', 'maxParallelToolCalls', 'maxRunAttempts'])
       expect(() => setUp({ limits: { [limit]: value } as never })).toThrow(
         `limits: ${limit}: expected an integer of at least 1`,
       );

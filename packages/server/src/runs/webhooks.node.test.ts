@@ -248,6 +248,20 @@ test('an attempt whose process died before its answer is repeated', async () => 
   expect(new Set(receiver.messages.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
 });
 
+test('an attempt that is due only because the clock was ahead is made at once after the clock was set back', async () => {
+  const receiver = await startReceiver(withStatus(500));
+  const ahead = fixedPlatform();
+  ahead.advance(3_600_000);
+  const first = await setUp(['done'], [receiver.origin], undefined, ahead);
+  await first.begin({ url: receiver.origin });
+  await receiver.received(1);
+  await hasFailed(first);
+  await endOf(first);
+  await setUp([], [receiver.origin], first.sessionService, fixedPlatform());
+  await receiver.received(2);
+  expect(new Set(receiver.messages.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+});
+
 test('one of several processes makes each attempt', async () => {
   const receiver = await startReceiver(withStatus(500, 500, 200));
   const first = await setUp(['done'], [receiver.origin]);
@@ -438,26 +452,44 @@ test.each([
   expect(create).toThrow(message);
 });
 
-test('receivers that never answer do not delay the webhooks of other users', async () => {
+test('webhooks that are never answered do not delay those of other users to the same receiver', async () => {
   const hanging = await startReceiver(() => undefined);
-  const receiver = await startReceiver(withStatus());
   const slow = Array.from({ length: 12 }, (_, index) => `slow-${index}`);
   const ofEach = 7;
-  const played = await setUp(Array<string>(slow.length * ofEach + 1).fill('done'), [hanging.origin, receiver.origin]);
+  const played = await setUp(Array<string>(slow.length * ofEach + 1).fill('done'), [hanging.origin]);
   const { server, sessionService } = played;
-  const begin = async (userId: string, { origin }: Receiver) => {
+  const begin = async (userId: string) => {
     await sessionService.getOrCreateSession({ ...sessionKey, userId });
-    const body = JSON.stringify({ newMessage: { parts: [{ text: 'hi' }] }, webhook: { url: origin } });
+    const body = JSON.stringify({ newMessage: { parts: [{ text: 'hi' }] }, webhook: { url: hanging.origin } });
     const path = SESSION.replace('ann', userId);
     const begun = await server.fetch(new Request(`http://localhost${path}/runs`, { method: 'POST', body }));
     expect(begun.status).toBe(202);
   };
-  for (let run = 0; run < ofEach; run++) for (const userId of slow) await begin(userId, hanging);
+  for (let run = 0; run < ofEach; run++) for (const userId of slow) await begin(userId);
   await server.whenIdle();
   await expect
     .poll(async () => (await pendingOf(sessionService)).filter(({ attempts }) => attempts > 0))
     .toHaveLength(60);
-  await begin('fast', receiver);
+  await begin('fast');
+  await hanging.received(61);
+  hanging.close();
+  await endOf(played);
+});
+
+test('a receiver that never answers leaves room for other receivers', async () => {
+  const hanging = await startReceiver(() => undefined);
+  const receiver = await startReceiver(withStatus());
+  const users = Array.from({ length: 70 }, (_, index) => `user-${index}`);
+  const played = await setUp(Array<string>(users.length).fill('done'), [hanging.origin, receiver.origin]);
+  const { server, sessionService } = played;
+  for (const userId of users) {
+    await sessionService.getOrCreateSession({ ...sessionKey, userId });
+    const url = userId === 'user-69' ? receiver.origin : hanging.origin;
+    const body = JSON.stringify({ newMessage: { parts: [{ text: 'hi' }] }, webhook: { url } });
+    const path = SESSION.replace('ann', userId);
+    const begun = await server.fetch(new Request(`http://localhost${path}/runs`, { method: 'POST', body }));
+    expect(begun.status).toBe(202);
+  }
   await receiver.received(1);
   hanging.close();
   await endOf(played);

@@ -59,6 +59,8 @@ interface WebhooksParams {
  * messages at the same time.
  */
 const RETRY_AFTER_MS = [5_000, 10_000, 20_000, 40_000, 80_000];
+/** Maximum time until a stored attempt, in milliseconds. A later one was stored while the clock was ahead. */
+const MAX_WAIT_MS = 1.5 * Math.max(...RETRY_AFTER_MS);
 const ATTEMPT_MS = 10_000;
 /** Maximum duration of an attempt, in milliseconds. After that, another process may repeat an attempt whose process ended. */
 const CLAIM_MS = 2 * ATTEMPT_MS;
@@ -79,6 +81,14 @@ const MAX_LISTED = 20 * MAX_PENDING_OF_USER;
 /** The user of a run with a webhook. */
 type WebhookUser = Pick<SessionKey, 'appName' | 'userId'>;
 
+/** An active attempt. */
+interface WebhookAttempt {
+  readonly userId: string;
+  /** The origin of the receiver. */
+  readonly origin: string;
+  readonly settled: Promise<void>;
+}
+
 /** A message about the end of a run, and its webhook. */
 export interface WebhookMessage {
   readonly webhook: RunWebhook;
@@ -98,7 +108,7 @@ export class Webhooks {
   readonly #origins: ReadonlySet<string>;
   readonly #params: WebhooksParams;
   /** Active attempts, by the ids of their webhooks. */
-  readonly #attempts = new Map<string, { readonly userId: string; readonly settled: Promise<void> }>();
+  readonly #attempts = new Map<string, WebhookAttempt>();
   /** The users whose runs have ended since the last search. */
   #endedUsers: WebhookUser[] = [];
   #searching: Promise<void> | undefined;
@@ -227,7 +237,7 @@ export class Webhooks {
         this.#attempts.delete(id);
         if (failure !== undefined) this.#params.report(undeliveredError(webhook, failure));
       });
-      this.#attempts.set(id, { userId, settled });
+      this.#attempts.set(id, { userId, origin: new URL(webhook.url).origin, settled });
     }
   }
 
@@ -272,9 +282,9 @@ export class Webhooks {
     for (const runner of this.#params.runners) {
       const { appName, sessionService } = runner;
       const listed = await sessionService.listRunWebhooks({ appName, limit: MAX_LISTED });
-      const isDue = ({ dueMs }: RunWebhook): boolean => dueMs <= nowMs;
+      const isDue = ({ dueMs }: RunWebhook): boolean => dueMs <= nowMs || dueMs > nowMs + MAX_WAIT_MS;
       const due = listed.filter(isDue);
-      nextMs = Math.min(nextMs, listed[due.length]?.dueMs ?? Infinity);
+      nextMs = Math.min(nextMs, listed.find((webhook) => !isDue(webhook))?.dueMs ?? Infinity);
       // The list may have no room for these users, if many others have all their messages due.
       const unlisted = due.length < MAX_LISTED ? [] : endedUsers.filter((user) => user.appName === appName);
       for (const userId of new Set(unlisted.map((user) => user.userId))) {
@@ -294,12 +304,21 @@ export class Webhooks {
     return nextMs;
   }
 
-  /** True if a place for an attempt is free, unless the user has as many places as are left: those are for other users. */
-  #mayAttempt({ id, userId }: RunWebhook): boolean {
+  /**
+   * True if a place for an attempt is free, unless the user, or the receiver if there are several, has as many places as are left: those are for
+   * others.
+   */
+  #mayAttempt({ id, userId, url }: RunWebhook): boolean {
     if (this.#attempts.has(id)) return false;
+    const { origin } = new URL(url);
     let ofUser = 0;
-    for (const attempt of this.#attempts.values()) if (attempt.userId === userId) ofUser++;
-    return ofUser < Math.min(MAX_ATTEMPTS_OF_USER, MAX_ATTEMPTS - this.#attempts.size);
+    let ofOrigin = 0;
+    for (const attempt of this.#attempts.values()) {
+      if (attempt.userId === userId) ofUser++;
+      if (attempt.origin === origin) ofOrigin++;
+    }
+    const left = MAX_ATTEMPTS - this.#attempts.size;
+    return ofUser < Math.min(MAX_ATTEMPTS_OF_USER, left) && (this.#origins.size === 1 || ofOrigin < left);
   }
 
   /**
@@ -325,7 +344,7 @@ export class Webhooks {
         this.#attempts.delete(id);
         if (!this.#isStopped) void this.search();
       });
-    this.#attempts.set(id, { userId, settled: attempt });
+    this.#attempts.set(id, { userId, origin: new URL(webhook.url).origin, settled: attempt });
     return claimed.dueMs;
   }
 
