@@ -46,7 +46,7 @@ export function pickAgent(
     const calls = matched.calls.map((call) => outsideScopes(call, known));
     return agentOfCalls(agent, calls, (asked) => runner.agentForAnswers(asked));
   }
-  if (getsEveryMessage(agent)) return { agent };
+  if (agent.subAgents.length === 0 || getsEveryMessage(agent)) return { agent };
   const { session, derived } = loaded;
   const isCut = window === undefined && session.events.length < session.lastSeq;
   if (isCut) return pickLastAgent(agent, loaded, sessionService);
