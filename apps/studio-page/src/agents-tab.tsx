@@ -94,8 +94,15 @@ export const AgentsTab = memo(function AgentsTab({
   const paths = graphs.map(({ graph }) =>
     pathOf(ran.find((each) => each.graph.name === graph.name)?.runs ?? [], shown),
   );
-  const working = new Set(graphs.flatMap(({ graph }, index) => (paths[index]?.open.size ? [graph.name] : [])));
-  for (const name of activeAgents) working.add(name);
+  const working = new Set(
+    graphs.flatMap(({ graph }, index) => {
+      const open = paths[index]?.open ?? NO_NAMES;
+      return open.size > 0 ? [graph.name, ...open] : [];
+    }),
+  );
+  // A node of a workflow is the author of its events, and does not work any more once it is done.
+  const done = new Set(paths.flatMap((path) => [...path.done]));
+  for (const name of activeAgents) if (!done.has(name)) working.add(name);
   // The first agent works before it has spoken.
   if (working.size === 0) working.add(root.name);
   return (

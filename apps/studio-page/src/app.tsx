@@ -53,6 +53,7 @@ import { TraceTab } from './trace-tab.tsx';
 import { useChangesElsewhere, useIsQueued } from './use-other-runs.ts';
 import { useInnerAgents } from './use-inner-agents.ts';
 import { useVoiceCall } from './voice.tsx';
+import { workflowOf } from './workflow-of.ts';
 
 /** Reads the app, user and session in the page's address: `?app=…&user=…&session=…`. */
 function placeInAddress(): Partial<SessionKey> {
@@ -566,7 +567,9 @@ function useActiveAgents(
   const called = useMemo(() => new Set(root && calledAgentsOf(root)), [root]);
   const run = messages.at(-1)?.invocationId;
   const working = isRunning ? messages.filter((message) => message.invocationId === run && isWorking(message)) : [];
-  const last = next ?? activeAgent ?? (hasBegun ? root?.name : undefined);
+  // The last author in a workflow is a node that is done, and the one that works now may not have spoken.
+  const workflow = isRunning && activeAgent !== undefined && root ? workflowOf(activeAgent, root) : undefined;
+  const last = next ?? workflow ?? activeAgent ?? (hasBegun ? root?.name : undefined);
   const calls = working.flatMap(({ parts }) => parts.flatMap((part) => (isRunningCall(part) ? part.name : [])));
   const inTools = calls.filter((name) => called.has(name));
   const inner = useInnerAgents(place, inTools.length > 0);

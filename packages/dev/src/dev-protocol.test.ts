@@ -1,3 +1,4 @@
+import { node, Workflow } from '@eventloom/adk';
 import type { RunConfig } from '@eventloom/core';
 import { StateGraph, START, END } from '@eventloom/graph';
 import { LlmAgent } from '@eventloom/llm-agent';
@@ -343,6 +344,31 @@ describe('adk-web', () => {
           edges: expect.arrayContaining([
             { from_node: { name: '__START__', type: 'start' }, to_node: { name: 'see', type: expect.any(String) } },
           ]),
+        },
+      },
+    });
+  });
+
+  test('gets the graph of a workflow', async () => {
+    const writer = new LlmAgent({ name: 'writer', model: new ScriptedModel([], { model: 'scripted' }) });
+    const trim = node((_context: unknown, text: string) => text.trim(), { name: 'trim' });
+    const agent = new Workflow({ name: 'flow', edges: [['START', trim, writer]] });
+    const runner = new Runner({ appName: 'app', agent, sessionService: new InMemorySessionService() });
+    const { fetch } = createServer({ runners: [runner], protocols: [dev()] });
+    const described = await (await fetch(new Request('http://localhost/dev/apps/app/build_graph'))).json();
+    const trimmed = { name: 'trim', type: 'function' };
+    const written = { name: 'writer', type: 'agent' };
+    expect(described).toMatchObject({
+      root_agent: {
+        name: 'flow',
+        type: 'workflow',
+        graph: {
+          nodes: [trimmed, { ...written, model: 'scripted' }],
+          edges: [
+            { from_node: { name: '__START__', type: 'start' }, to_node: trimmed },
+            { from_node: trimmed, to_node: written },
+            { from_node: written, to_node: { name: '__END__', type: 'end' } },
+          ],
         },
       },
     });

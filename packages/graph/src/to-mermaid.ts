@@ -95,7 +95,7 @@ function arrowsOf(plan: GraphPlan): Map<string, GraphEdge & { readonly labels: s
     const way = `${edge.from}>${edge.to}`;
     const arrow = arrows.get(way) ?? { ...edge, labels: [] };
     arrows.set(way, arrow);
-    if (edge.route !== undefined) arrow.labels.push(labelOf(edge.route));
+    if (edge.route !== undefined) arrow.labels.push(mermaidLabel(edge.route));
   }
   return arrows;
 }
@@ -108,7 +108,7 @@ function shapeOf({ name, work, isJoin }: GraphNode): string {
 }
 
 /** Returns a label in which characters with a meaning in Mermaid or Markdown are written as character references. */
-function labelOf(route: string): string {
+export function mermaidLabel(route: string): string {
   if (route === DEFAULT_ROUTE) return 'otherwise';
   return route
     .replaceAll(/[^\p{L}\p{N} _.,!?-]/gu, (character) => (/\s/.test(character) ? ' ' : byNumber(character)))

@@ -50,6 +50,7 @@ export function canSpeak(agent: BaseAgent): boolean {
 function kindOf(agent: BaseAgent): string {
   if ('instruction' in agent) return 'LlmAgent';
   if ('maxIterations' in agent) return 'LoopAgent';
+  if ('~eventloom.adk-workflow' in agent) return 'Workflow';
   const { name } = agent.constructor;
   return name.endsWith('Agent') ? name : 'Agent';
 }

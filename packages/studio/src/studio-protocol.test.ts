@@ -1,3 +1,4 @@
+import { node, Workflow } from '@eventloom/adk';
 import { type Content, createEvent, type Event, getFunctionCalls } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
@@ -112,6 +113,21 @@ describe('the page', () => {
 });
 
 describe('the agent of an app', () => {
+  test('lists the agents in the nodes of a workflow once', async () => {
+    const writer = new LlmAgent({ name: 'writer', model: new ScriptedModel([], { model: 'scripted' }) });
+    const trim = node((_context: unknown, text: string) => text.trim(), { name: 'trim' });
+    const agent = new Workflow({ name: 'flow', edges: [['START', trim, writer]] });
+    const runner = new Runner({ appName: 'app', agent, sessionService: new InMemorySessionService() });
+    const { fetch } = createServer({ runners: [runner], protocols: [studio({ files })] });
+    const response = await fetch(new Request('http://localhost/studio-api/apps/app/users/ann/agent'));
+    expect(await response.json()).toMatchObject({
+      name: 'flow',
+      kind: 'Workflow',
+      subAgents: [],
+      calledAgents: [{ name: 'writer', kind: 'LlmAgent', model: 'scripted', calledAgents: [] }],
+    });
+  });
+
   test('is described with its model, tools and sub-agents', async () => {
     const response = await serve()('/studio-api/apps/app/users/ann/agent');
     expect(await response.json()).toEqual({

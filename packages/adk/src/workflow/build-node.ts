@@ -114,7 +114,7 @@ export abstract class WorkflowNode<TInput = unknown, TOutput = unknown> extends 
 }
 
 /** A node that runs another node under its own name and options. */
-class RenamedNode extends BaseNode {
+export class RenamedNode extends BaseNode {
   readonly inner: BaseNode;
 
   constructor(inner: BaseNode, options: AdkNodeOptions) {

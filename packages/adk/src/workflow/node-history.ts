@@ -248,7 +248,8 @@ export function toNodeEnd(
   return { [NODE_END]: { amends, ...(replaced && { output: replaced.value }), ...(route !== undefined && { route }) } };
 }
 
-function nodeEndOf({ actions }: Event): NodeEnd | undefined {
+/** Returns the end of a run that an event stores; undefined for other events. */
+export function nodeEndOf({ actions }: Event): NodeEnd | undefined {
   const end = actions.agentState?.[NODE_END];
   return isRecord(end) ? { ...end, amends: end['amends'] === true } : undefined;
 }

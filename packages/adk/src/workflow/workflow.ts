@@ -1,9 +1,10 @@
 import { ConfigurationError, type Content, type Event, type InvocationContext, type BaseAgent } from '@eventloom/core';
 import { checkOptions, isBaseAgent, type OptionRules, SCHEMA_RULE, wrongOption } from '@eventloom/core/internal';
-import type { AbortGuard } from '@eventloom/core/internal';
+import type { AbortGuard, RunDescription, RunQuery } from '@eventloom/core/internal';
 import { BaseNode, type BaseNodeConfig, contentOf, describeNodeOrKind, isBaseNode, START } from './base-node.ts';
 import { commonPrefixOf } from './branch-path.ts';
 import { buildNode, isNodeLike } from './build-node.ts';
+import { describeWorkflow } from './describe-workflow.ts';
 import { createGraph, type EdgeItem, type Graph } from './graph.ts';
 import { type AdkNodeContext, type NodeResult, type RunnableNode } from './node-context.ts';
 import { NodeInterruptedError } from '../errors.ts';
@@ -84,7 +85,13 @@ export class Workflow extends BaseNode {
   }
 
   override get calledAgents(): readonly BaseAgent[] {
-    return this.graph?.nodes.filter((each) => each !== START) ?? [];
+    return this.graph?.nodes.flatMap(agentsIn) ?? [];
+  }
+
+  /** @internal */
+  override describeRun(query: RunQuery): RunDescription | undefined {
+    const { name, graph } = this;
+    return graph && describeWorkflow({ name, graph }, query);
   }
 
   protected override get makesCompleteEvents(): boolean {
@@ -328,6 +335,11 @@ export async function* runNodeAsInvocation(
   if (output === undefined || Object.is(run.lastOutput?.value, output)) return;
   const nodeInfo = { path: node.name, outputFor: [node.name] };
   yield context.createEvent({ author: node.name, content: contentOf(output), output, nodeInfo });
+}
+
+/** Returns the agents that a node runs: of a workflow, itself. */
+function agentsIn(agent: BaseAgent): readonly BaseAgent[] {
+  return isBaseNode(agent) && !isWorkflow(agent) ? agent.calledAgents.flatMap(agentsIn) : [agent];
 }
 
 /** The input of a workflow: the text of the message, or the message itself if it has none. */

@@ -369,13 +369,13 @@ export interface TransferRules {
 }
 
 /** The run to describe, and its events. */
-interface RunQuery {
+export interface RunQuery {
   /** The events of a session, in order, or those of one run. */
   readonly events: readonly Event[];
   readonly invocationId: string;
 }
 
-/** A graph agent's description of a run, as JSON. */
+/** Description of a graph agent or a workflow and its runs, as JSON. */
 export interface RunDescription {
   readonly graph: {
     readonly name: string;

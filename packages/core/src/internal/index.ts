@@ -1,7 +1,7 @@
 // Names that the packages of Eventloom share and applications do not need. They may change with every release.
 
 export { firstAnswer, firstResult, runAfterCallbacks, toCallbacks, toList } from '../agent/agent-callbacks.ts';
-export type { RunDescription, TransferRules } from '../agent/base-agent.ts';
+export type { RunDescription, RunQuery, TransferRules } from '../agent/base-agent.ts';
 export { BASE_AGENT_OPTIONS, checkLists, isBaseAgent } from '../agent/base-agent.ts';
 export {
   ABORT_SIGNAL_RULE,
