@@ -23,21 +23,21 @@ test('a call without a response gets one on its own branch, also if another bran
   const calls = ['both.a', 'both.b'].map((branch) => functionCallEvent('helper', [look], on(branch)));
   const found = functionResponseEvent('helper', [{ id: 'c', name: 'look', response: {} }], on('both.b'));
   expect(added(calls)).toEqual([
-    ['c', 'both.a'],
     ['c', 'both.b'],
+    ['c', 'both.a'],
   ]);
   expect(added([...calls, found])).toEqual([['c', 'both.a']]);
 });
 
-test('a request to a person is answered together with the call that it is about', () => {
+test('a request to a person is answered before the call that it is about', () => {
   const events = [
     functionCallEvent('helper', [look], on('a')),
     functionCallEvent('helper', [request], { ...on('a'), longRunningToolIds: ['q'] }),
     functionResponseEvent('helper', [{ id: 'c', name: 'look', response: { error: 'asks' } }], on('a')),
   ];
   expect(added(events)).toEqual([
-    ['c', 'a'],
     ['q', 'a'],
+    ['c', 'a'],
   ]);
 });
 

@@ -11,7 +11,7 @@ const INTERRUPTED = {
 
 /**
  * Returns the events of a session with responses to the calls that have none, and with the ends of the runs that could continue. The events are
- * history then. A request to a person is answered together with the call that it is about.
+ * history then. A request to a person is answered before the call that it is about.
  */
 export function closeCalls(given: readonly Event[]): readonly Event[] {
   // Events of other servers may lack actions.
@@ -19,7 +19,8 @@ export function closeCalls(given: readonly Event[]): readonly Event[] {
   const calls = new Calls(events);
   // The server gives the events ids.
   const common = { id: '', timestamp: events.at(-1)?.timestamp ?? 0, actions: NO_ACTIONS };
-  const responses = calls.all.flatMap((call): Event[] => {
+  // Requests come after the calls that they are about, and are answered first, as in a run.
+  const responses = calls.all.toReversed().flatMap((call): Event[] => {
     const isOpen = call.responses.length === 0 || isAsked(call);
     // A response to a call that was repeated would belong to the newest one.
     if (!isOpen || calls.newest(call.id, call.branch) !== call) return [];
