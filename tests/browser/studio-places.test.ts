@@ -398,7 +398,7 @@ test('an agent that an agent inside a tool calls is highlighted by the spans of 
   await expect.poll(() => active.allTextContents()).toEqual(['helper', 'checker', 'reader']);
   await page.locator('.agent-now').getByText('helper, checker, reader').waitFor();
   gate.open();
-  await page.getByRole('log').getByText('Done.').waitFor();
+  await page.getByRole('article').filter({ hasText: 'helper' }).getByText('Done.').waitFor();
   await expect.poll(() => active.count()).toBe(0);
   expect(errors).toEqual([]);
 });
