@@ -118,14 +118,17 @@ export class UserQuotas {
 const KINDS = ['runs', 'queued', 'bodyBytes', 'answerChars', 'reservedReaders'] as const;
 
 /**
- * Counts the body, the waits for a session and the runs of one request for its user. A run is counted until it has ended; everything else until the
- * request is answered and its runs have ended, because a run keeps the message in memory.
+ * Counts the body, the waits for a session and the runs of one request for its user. A run is counted until it has ended; everything else
+ * until the request is answered and its runs have ended, because a run keeps the message in memory.
  */
 export class RequestQuota {
   readonly #quotas: UserQuotas;
   #userId: string | undefined;
   readonly used: Usage = { ...NOTHING };
-  /** Number of calls of `release` to come: for the request, for each of its runs, and for an answer that is sent. Amounts are released at the last one. */
+  /**
+   * Number of calls of `release` to come: for the request, for each of its runs, and for an answer that is sent. Amounts are released at the
+   * last one.
+   */
   holds = 1;
 
   /** @param userId undefined for an anonymous request, until `chargeTo` */

@@ -452,19 +452,26 @@ test.each([
   expect(create).toThrow(message);
 });
 
+/** Begins a run of a user, with a webhook to this receiver. */
+async function beginAs(
+  { server, sessionService }: Awaited<ReturnType<typeof setUp>>,
+  userId: string,
+  { origin }: Receiver,
+) {
+  await sessionService.getOrCreateSession({ ...sessionKey, userId });
+  const body = JSON.stringify({ newMessage: { parts: [{ text: 'hi' }] }, webhook: { url: origin } });
+  const path = SESSION.replace('ann', userId);
+  const begun = await server.fetch(new Request(`http://localhost${path}/runs`, { method: 'POST', body }));
+  expect(begun.status).toBe(202);
+}
+
 test('webhooks that are never answered do not delay those of other users to the same receiver', async () => {
   const hanging = await startReceiver(() => undefined);
   const slow = Array.from({ length: 12 }, (_, index) => `slow-${index}`);
   const ofEach = 7;
   const played = await setUp(Array<string>(slow.length * ofEach + 1).fill('done'), [hanging.origin]);
   const { server, sessionService } = played;
-  const begin = async (userId: string) => {
-    await sessionService.getOrCreateSession({ ...sessionKey, userId });
-    const body = JSON.stringify({ newMessage: { parts: [{ text: 'hi' }] }, webhook: { url: hanging.origin } });
-    const path = SESSION.replace('ann', userId);
-    const begun = await server.fetch(new Request(`http://localhost${path}/runs`, { method: 'POST', body }));
-    expect(begun.status).toBe(202);
-  };
+  const begin = (userId: string) => beginAs(played, userId, hanging);
   for (let run = 0; run < ofEach; run++) for (const userId of slow) await begin(userId);
   await server.whenIdle();
   await expect
@@ -481,15 +488,7 @@ test('a receiver that never answers leaves room for other receivers', async () =
   const receiver = await startReceiver(withStatus());
   const users = Array.from({ length: 70 }, (_, index) => `user-${index}`);
   const played = await setUp(Array<string>(users.length).fill('done'), [hanging.origin, receiver.origin]);
-  const { server, sessionService } = played;
-  for (const userId of users) {
-    await sessionService.getOrCreateSession({ ...sessionKey, userId });
-    const url = userId === 'user-69' ? receiver.origin : hanging.origin;
-    const body = JSON.stringify({ newMessage: { parts: [{ text: 'hi' }] }, webhook: { url } });
-    const path = SESSION.replace('ann', userId);
-    const begun = await server.fetch(new Request(`http://localhost${path}/runs`, { method: 'POST', body }));
-    expect(begun.status).toBe(202);
-  }
+  for (const userId of users) await beginAs(played, userId, userId === 'user-69' ? receiver : hanging);
   await receiver.received(1);
   hanging.close();
   await endOf(played);
