@@ -1,6 +1,15 @@
-import { FakeGeminiServer } from '@eventloom/testing/fake-gemini';
+import { FakeGeminiServer, jsonReply, wireResponse } from '@eventloom/testing/fake-gemini';
 import { expect, test } from 'vitest';
-import { BaseTool, Gemini, InMemoryRunner, LiveRequestQueue, LlmAgent, type LlmRequest } from './index.ts';
+import {
+  ApigeeLlm,
+  BaseTool,
+  Gemini,
+  InMemoryRunner,
+  LiveRequestQueue,
+  LlmAgent,
+  type LlmRequest,
+  type GeminiParams,
+} from './index.ts';
 
 /** A tool that asks for a low temperature, as programs for the ADK write it. */
 class Sober extends BaseTool {
@@ -38,3 +47,39 @@ test('Gemini connects with what a tool and a callback write to liveConnectConfig
     },
   });
 });
+
+test.each<[string, Partial<GeminiParams>, { request: string; live: string }]>([
+  ['no options', {}, { request: 'v1', live: 'v1alpha' }],
+  ['vertexai', { vertexai: true, project: 'p', location: 'here' }, { request: 'v1beta1', live: 'v1beta1' }],
+  ['apiVersion', { apiVersion: 'v1beta' }, { request: 'v1beta', live: 'v1beta' }],
+  ['httpOptions.apiVersion', { httpOptions: { apiVersion: 'v1beta' } }, { request: 'v1beta', live: 'v1beta' }],
+  ['liveApiVersion', { liveApiVersion: 'v1beta' }, { request: 'v1', live: 'v1beta' }],
+])('Gemini with %s calls and connects to the right versions', async (_title, options, { request, live }) => {
+  await using server = await FakeGeminiServer.start([jsonReply(wireResponse('Hello.'))]);
+  expect(await versionsOf(server, new Gemini({ apiKey: 'key', baseUrl: server.url, ...options }))).toEqual({
+    request,
+    live,
+  });
+});
+
+test('ApigeeLlm connects to the version in the name of the model, without one to v1alpha', async () => {
+  await using server = await FakeGeminiServer.start();
+  for (const [model, live] of [
+    ['apigee/v1/gemini-live', 'v1'],
+    ['apigee/gemini-live', 'v1alpha'],
+  ] as const) {
+    server.enqueue(jsonReply(wireResponse('Hello.')));
+    expect(await versionsOf(server, new ApigeeLlm({ model, proxyUrl: server.url }))).toEqual({ request: 'v1', live });
+  }
+});
+
+async function versionsOf(server: FakeGeminiServer, model: Gemini): Promise<{ request?: string; live: string }> {
+  const contents = [{ role: 'user', parts: [{ text: 'Hi' }] }];
+  for await (const _response of model.generateContentAsync({ contents }));
+  server.live.enqueue([]);
+  const connection = await model.connect({ contents: [] });
+  await connection.close();
+  const { path } = await server.live.connection(server.live.connections.length - 1);
+  const request = server.requests.at(-1)?.path.split('/')[1];
+  return { ...(request !== undefined && { request }), live: path.apiVersion };
+}

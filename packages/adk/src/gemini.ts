@@ -33,6 +33,7 @@ const UNCALLED = {
   getHttpOptions: 'super({ …options, headers }) in its constructor',
   getLiveHttpOptions: 'super({ …options, headers }) in its constructor',
   trackingHeaders: 'super({ …options, headers }) in its constructor',
+  liveApiVersion: 'super({ …options, liveApiVersion }) in its constructor',
 };
 
 const KEYS = ['GOOGLE_GENAI_API_KEY', 'GOOGLE_API_KEY', 'GEMINI_API_KEY'];
@@ -85,7 +86,8 @@ export interface AdkLlmRequest extends Omit<LlmRequest, 'config' | 'toolsDict'> 
  * The `Gemini` for programs that were written for `@google/adk`: its key, or its project and location of Vertex AI, come from the environment
  * on Node unless they are given, and so does another address of the service (`GOOGLE_GEMINI_BASE_URL` or `GOOGLE_VERTEX_BASE_URL`). It extends
  * the `Gemini` of `eventloom`, which reads nothing from the environment. A missing key fails here at once, and there at the first call.
- * A call that fails is not sent again, unless `retry` is given.
+ * A call that fails is not sent again, unless `retry` is given. Live connections use `v1alpha` of the Gemini API, unless `liveApiVersion` or
+ * `apiVersion` is given.
  *
  * @example
  * const model = new Gemini({ model: 'gemini-flash-latest' });
@@ -121,7 +123,10 @@ export class AdkGemini extends Gemini {
         `Gemini: there is no API key; set GEMINI_API_KEY in the environment or in a file .env, or write new Gemini({ model, apiKey }).${describeDotEnv()}`,
       );
     const baseUrl = params.baseUrl ?? (params.httpOptions?.baseUrl ? undefined : unsetBaseUrl(vertexai));
-    super({ ...params, model, vertexai, project, location, apiKey, baseUrl, retry: params.retry ?? { attempts: 1 } });
+    const isVersionOpen = !vertexai && !params.apiVersion && !params.httpOptions?.apiVersion;
+    const liveApiVersion = params.liveApiVersion || (isVersionOpen ? 'v1alpha' : undefined);
+    const retry = params.retry ?? { attempts: 1 };
+    super({ ...params, model, vertexai, project, location, apiKey, baseUrl, liveApiVersion, retry });
     refuseUncalled('Gemini', this, UNCALLED);
     this.vertexai = vertexai;
     this.project = project;

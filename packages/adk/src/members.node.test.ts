@@ -143,6 +143,11 @@ describe('a class of the program with a member of the ADK that nothing here call
       return { headers: { 'x-tenant': 'acme' } };
     }
   }
+  class Versioned extends Gemini {
+    get liveApiVersion() {
+      return 'v1beta';
+    }
+  }
   class Checked extends FunctionNode {
     validateOutput(output: unknown) {
       return output;
@@ -166,6 +171,7 @@ describe('a class of the program with a member of the ADK that nothing here call
     ['an agent', () => new Hooked({ name: 'a' }), 'agent "a": the class defines handleBeforeAgentCallback'],
     ['an LLM agent', () => new Asking({ name: 'a' }), 'agent "a": the class defines callLlmAsync'],
     ['a model', () => new Proxied({ apiKey: 'key' }), 'Gemini: the class defines getHttpOptions'],
+    ['a live model', () => new Versioned({ apiKey: 'key' }), 'Gemini: the class defines liveApiVersion'],
     ['a node', () => new Checked('n', () => 1), 'node "n": the class defines validateOutput'],
     [
       'a tool',

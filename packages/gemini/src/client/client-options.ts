@@ -3,9 +3,6 @@ import { type OptionRules } from '@eventloom/core/internal';
 import type { HttpOptions } from '@google/genai';
 import type { GenAiClient } from './genai-client.ts';
 
-/** API version of live connections. Google documents them for this version; the client's default is `v1`. */
-export const LIVE_API_VERSION = 'v1beta';
-
 /** The service to connect to, and its credentials. */
 export interface GeminiClientOptions {
   /** Key of the Gemini API, or of Vertex AI in express mode. Required unless `vertexai` with a `project`, or a `client`, is given. */
@@ -24,6 +21,8 @@ export interface GeminiClientOptions {
   readonly baseUrl?: string | undefined;
   /** Version of the API. Default: `v1` for the Gemini API and `v1beta1` for Vertex AI. */
   readonly apiVersion?: string | undefined;
+  /** Version of the API for live connections. Default: `apiVersion`; without one, `v1beta` for the Gemini API and `v1beta1` for Vertex AI. */
+  readonly liveApiVersion?: string | undefined;
   /** More HTTP options of `@google/genai`: `timeout`, `extraBody`, `fetch`. The options `headers`, `baseUrl` and `apiVersion` take precedence. */
   readonly httpOptions?: Readonly<Omit<HttpOptions, 'retryOptions'>> | undefined;
   /** A client of `@google/genai`, or a function that creates it at the first call. If given, the options above are not used. */
@@ -40,6 +39,7 @@ export const CLIENT_OPTIONS: OptionRules<GeminiClientOptions> = {
   headers: 'object',
   baseUrl: 'text',
   apiVersion: 'text',
+  liveApiVersion: 'text',
   httpOptions: 'object',
   client: 'object or function',
 };
@@ -69,4 +69,16 @@ export function checkClientOptions(
       'Gemini: vertexai: true needs a project, as in { vertexai: true, project, location }, or an apiKey',
     );
   }
+}
+
+/** Returns the API version of live connections; undefined if it is the one of the other requests. */
+export function liveApiVersionOf({
+  vertexai,
+  apiVersion,
+  httpOptions,
+  liveApiVersion,
+}: GeminiClientOptions): string | undefined {
+  if (liveApiVersion) return liveApiVersion;
+  // Google documents live connections of the Gemini API for `v1beta`; the version of its other requests is `v1`.
+  return vertexai || apiVersion || httpOptions?.apiVersion ? undefined : 'v1beta';
 }

@@ -1,5 +1,5 @@
 // The version for Node; other runtimes get web/create-genai-client.ts, see `imports` in the manifest.
-import { type GeminiClientOptions, LIVE_API_VERSION } from './client-options.ts';
+import { type GeminiClientOptions, liveApiVersionOf } from './client-options.ts';
 import type { OwnGenAiClient } from './genai-client.ts';
 
 /**
@@ -21,14 +21,14 @@ export async function createGenAiClient(options: GeminiClientOptions): Promise<O
     },
   };
   const client = new GoogleGenAI(clientOptions);
-  const isVersionOpen = !vertexai && clientOptions.httpOptions.apiVersion === undefined;
+  const liveApiVersion = liveApiVersionOf(options);
   return {
     vertexai,
     models: client.models,
     caches: client.caches,
     get live() {
-      if (!isVersionOpen) return client.live;
-      const liveOptions = { ...clientOptions.httpOptions, apiVersion: LIVE_API_VERSION };
+      if (liveApiVersion === undefined) return client.live;
+      const liveOptions = { ...clientOptions.httpOptions, apiVersion: liveApiVersion };
       return new GoogleGenAI({ ...clientOptions, httpOptions: liveOptions }).live;
     },
     own: { fetch: httpOptions?.fetch },

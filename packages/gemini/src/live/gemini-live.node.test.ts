@@ -1,7 +1,8 @@
 // Needs a server in this process, so it runs on Node only. Tests for all runtimes are in gemini-live-network.test.ts.
 import { InvalidMessageError, LiveConnectionError } from '@eventloom/core';
+import { jsonReply, wireResponse } from '@eventloom/testing/fake-gemini';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { LivePeer, read, sendsHeaders, user } from './fixtures/live-peer.ts';
+import { LivePeer, read, requestWith, sendsHeaders, user } from './fixtures/live-peer.ts';
 
 let peer: LivePeer;
 
@@ -23,6 +24,19 @@ test('a given API version and headers are used', async () => {
   expect(path.apiVersion).toBe('v1alpha');
   expect(headers['x-team']).toBe(sendsHeaders ? 'blue' : undefined);
 });
+
+test.each([false, true])(
+  'with liveApiVersion and vertexai: %s, only live connections have that version',
+  async (vertexai) => {
+    peer.server.enqueue(jsonReply(wireResponse('Hello.')));
+    const options = { vertexai, apiVersion: 'v1', liveApiVersion: 'v1alpha' };
+    const asked = peer.gemini(options).generateContentAsync({ ...requestWith(), contents: [user('Hi')] });
+    for await (const _response of asked);
+    await peer.connect([], options);
+    expect(peer.server.requests.map(({ path }) => path.split('/')[1])).toEqual(['v1']);
+    expect((await peer.last()).path).toMatchObject({ apiVersion: 'v1alpha', vertexai });
+  },
+);
 
 test('Vertex AI gets the key in a header, the full model name, and AUDIO by default', async () => {
   await peer.connect([], { vertexai: true, location: 'here' });

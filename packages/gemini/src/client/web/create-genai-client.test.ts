@@ -232,6 +232,10 @@ test
 test('a live token is sent in the address parameter for tokens', () =>
   expectSaidSame({ apiKey: 'auth_tokens/t1', apiVersion: 'v1alpha' }));
 
+test.each([false, true])('liveApiVersion is in the address, with vertexai: %s', (vertexai) =>
+  expectSaidSame({ vertexai, apiVersion: 'v1', liveApiVersion: 'v1alpha' }),
+);
+
 test('a live connection that ends before its setup throws with the reason', async () => {
   const { live } = createGenAiClient({ apiKey: 'key' });
   const reported: unknown[] = [];

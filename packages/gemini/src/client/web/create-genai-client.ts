@@ -2,7 +2,7 @@ import type { ApiClient } from './draft-request.ts';
 // Replaces ../create-genai-client.ts outside Node, see `imports` in the manifest.
 import { ConfigurationError } from '@eventloom/core';
 import { Models } from '@google/genai';
-import { type GeminiClientOptions, LIVE_API_VERSION } from '../client-options.ts';
+import { type GeminiClientOptions, liveApiVersionOf } from '../client-options.ts';
 import type { OwnGenAiClient } from '../genai-client.ts';
 import { KeyedApi } from './keyed-api.ts';
 import { WebCaches } from './web-caches.ts';
@@ -13,16 +13,16 @@ import { createWebLive } from './web-live.ts';
  * Worker. A key is required, because Google's default credentials exist on Node only.
  */
 export function createGenAiClient(options: GeminiClientOptions): OwnGenAiClient {
-  const { apiKey, vertexai = false, apiVersion, httpOptions } = options;
+  const { apiKey, vertexai = false, httpOptions } = options;
   if (!apiKey) throw new ConfigurationError("Google's default credentials are available only on node; pass an apiKey");
   const keyed = { ...options, apiKey };
   const api = new KeyedApi(keyed);
-  const isVersionOpen = !vertexai && (apiVersion || httpOptions?.apiVersion) === undefined;
+  const liveApiVersion = liveApiVersionOf(options);
   return {
     vertexai,
     models: new Models(api as unknown as ApiClient),
     caches: new WebCaches(api),
-    live: createWebLive(isVersionOpen ? new KeyedApi({ ...keyed, apiVersion: LIVE_API_VERSION }) : api),
+    live: createWebLive(liveApiVersion === undefined ? api : new KeyedApi({ ...keyed, apiVersion: liveApiVersion })),
     own: { fetch: httpOptions?.fetch },
   };
 }
