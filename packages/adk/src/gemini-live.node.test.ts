@@ -1,5 +1,5 @@
 import { FakeGeminiServer, jsonReply, wireResponse } from '@eventloom/testing/fake-gemini';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   ApigeeLlm,
   BaseTool,
@@ -9,6 +9,7 @@ import {
   LlmAgent,
   type LlmRequest,
   type GeminiParams,
+  type RunConfig,
 } from './index.ts';
 
 /** A tool that asks for a low temperature, as programs for the ADK write it. */
@@ -83,3 +84,37 @@ async function versionsOf(server: FakeGeminiServer, model: Gemini): Promise<{ re
   const request = server.requests.at(-1)?.path.split('/')[1];
   return { ...(request !== undefined && { request }), live: path.apiVersion };
 }
+
+describe('a live run whose service closes the connection with code 1000 after a complete turn', () => {
+  const turn = [{ heard: 'clientContent' as const }, { serverContent: { turnComplete: true } }];
+
+  async function converse(server: FakeGeminiServer, runConfig: RunConfig): Promise<unknown[]> {
+    const model = new Gemini({ model: 'gemini-live', apiKey: 'key', baseUrl: server.url });
+    const runner = new InMemoryRunner({ agent: new LlmAgent({ name: 'helper', model }), autoCreateSession: true });
+    const liveRequestQueue = new LiveRequestQueue();
+    liveRequestQueue.sendContent({ role: 'user', parts: [{ text: 'Hello?' }] });
+    const seen: unknown[] = [];
+    for await (const event of runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue, runConfig })) {
+      seen.push(event.errorCode ?? event.turnComplete);
+      if (server.live.connections.length === 2) liveRequestQueue.close();
+    }
+    return seen;
+  }
+
+  test('connects again', async () => {
+    await using server = await FakeGeminiServer.start();
+    server.live.enqueue([...turn, { close: 1000, reason: 'bye' }]);
+    server.live.enqueue([{ serverContent: { turnComplete: true } }]);
+    expect(await converse(server, { responseModalities: ['TEXT'] })).toEqual([undefined, true, true]);
+  });
+
+  test('ends with a LiveConnectionError if liveReconnect is false', async () => {
+    await using server = await FakeGeminiServer.start();
+    server.live.enqueue([...turn, { close: 1000, reason: 'bye' }]);
+    const runConfig: RunConfig = { responseModalities: ['TEXT'], liveReconnect: false };
+    await expect(converse(server, runConfig)).rejects.toThrow(
+      expect.objectContaining({ code: 'LIVE_CONNECTION', closeCode: 1000 }),
+    );
+    expect(server.live.connections).toHaveLength(1);
+  });
+});
