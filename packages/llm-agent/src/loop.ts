@@ -15,12 +15,12 @@ import {
   errorCodeOf,
   FINISH_TASK,
   hasResponses,
-  isOutputMismatch,
   STRUCTURED_OUTPUT,
   SET_MODEL_RESPONSE,
   ResponseAggregator,
 } from '@eventloom/core/internal';
 import { startCodeRun } from './code-execution/code-run.ts';
+import { isOutputMismatch } from './contents/event-content.ts';
 import type { LlmAgent } from './llm-agent.ts';
 import { type AgentTurn, createTurn } from './agent-turn.ts';
 import { missingToolsetsEvent } from './turn-toolsets.ts';

@@ -10,10 +10,8 @@ import {
   FINISH_TASK,
   getOwn,
   isFailure,
-  isOutputMismatch,
   isAsked,
   isWholeReply,
-  leavesAgent,
   newestEntries,
   type Execution,
   hasTrailingCodeExecutionResult,
@@ -24,7 +22,8 @@ import type { CodeRun } from './code-execution/code-run.ts';
 import { prepareTools } from './request.ts';
 import { OutputTool, structuredAnswer, withOutput } from './output.ts';
 import { answersTo, startAnswered, finishAnsweredStep } from './answered-calls.ts';
-import { type CallBatch, RunningCalls } from './running-calls.ts';
+import { isOutputMismatch } from './contents/event-content.ts';
+import { type CallBatch, leavesAgent, RunningCalls } from './running-calls.ts';
 import { asksOnlyConfirmations } from './tool-response.ts';
 
 /**

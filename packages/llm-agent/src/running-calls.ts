@@ -16,7 +16,6 @@ import {
   inputRequestOf,
   isEmptyActions,
   isTransfer,
-  leavesAgent,
   mergeEventActions,
   personRequests,
   RUN_CONFIG_DEFAULTS,
@@ -251,4 +250,9 @@ function requestEvents(
     const longRunningToolIds = parts.flatMap(({ functionCall }) => functionCall?.id ?? []);
     return parts.length > 0 ? context.createEvent({ content: { role: 'model', parts }, longRunningToolIds }) : [];
   });
+}
+
+/** True if the tools ended the agent's turn, with `skipSummarization` or a transfer to another agent. */
+export function leavesAgent({ skipSummarization, transferToAgent }: EventActions): boolean {
+  return skipSummarization === true || transferToAgent !== undefined;
 }

@@ -16,7 +16,6 @@ import {
 } from '@eventloom/core';
 import {
   copyJson,
-  firstResult,
   getOwn,
   INTERRUPTED_CALL,
   isEmptyActions,
@@ -308,4 +307,25 @@ interface RunningTool {
   readonly tool: BaseTool;
   readonly args: Record<string, unknown>;
   readonly operation: ObservedOperation | undefined;
+}
+
+type ToolCallback<P, R> = (params: P) => R | undefined | void | Promise<R | undefined | void>;
+
+/**
+ * Returns the result of a tool that the plugins give, otherwise the first of the agent's own callbacks. False, 0 and an empty text are results if
+ * no later callback gives another, as in the ADK. Undefined and null are no results.
+ */
+async function firstResult<P, R>(
+  ofPlugins: Promise<unknown>,
+  callbacks: readonly ToolCallback<P, R>[],
+  params: P,
+): Promise<unknown> {
+  const given = await ofPlugins;
+  if (given !== undefined) return given;
+  let result: unknown;
+  for (const callback of callbacks) {
+    result = await callback(params);
+    if (result) break;
+  }
+  return result ?? undefined;
 }

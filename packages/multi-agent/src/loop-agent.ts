@@ -8,7 +8,14 @@ import {
   type InvocationContext,
   type RunAsyncToolRequest,
 } from '@eventloom/core';
-import { BASE_AGENT_OPTIONS, checkOptions, integer, enclosureOf, type OptionRules } from '@eventloom/core/internal';
+import {
+  BASE_AGENT_OPTIONS,
+  checkOptions,
+  enclosureOf,
+  type Execution,
+  integer,
+  type OptionRules,
+} from '@eventloom/core/internal';
 import { CURRENT_SUB_AGENT, currentSubAgent, requireSubAgents } from './sub-agents.ts';
 
 /** Options of a `LoopAgent`. */
@@ -69,24 +76,23 @@ export class LoopAgent extends BaseAgent {
 
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
     const enclosure = enclosureOf(context.branch);
-    const { agentState, resumedFrom, invocation } = context;
+    const { agentState, resumedFrom } = context;
     let isResumed = agentState !== undefined;
     let first = currentSubAgent(context, this.subAgents);
     for (let round = roundOf(agentState); round < (this.maxIterations ?? Infinity); round++) {
       for (const child of this.subAgents.slice(first)) {
         context.throwIfAborted();
-        let hasEscalated =
-          isResumed && resumedFrom !== undefined && invocation.resumedLog?.hasEscalated(resumedFrom) === true;
+        let isEscalated = isResumed && resumedFrom !== undefined && hasEscalated(context, resumedFrom);
         if (context.isResumable && !isResumed) {
           const checkpoint = { [CURRENT_SUB_AGENT]: child.name, [LOOP_COUNT]: round };
           yield context.createEvent({ actions: { agentState: checkpoint } });
         }
         isResumed = false;
         for await (const event of context.runAgent(child)) {
-          hasEscalated ||= escalates(event, enclosure);
+          isEscalated ||= escalates(event, enclosure);
           yield event;
         }
-        if (hasEscalated || context.endInvocation || context.isPaused) return;
+        if (isEscalated || context.endInvocation || context.isPaused) return;
       }
       first = 0;
     }
@@ -102,6 +108,14 @@ function roundOf(agentState: Readonly<Record<string, unknown>> | undefined): num
 /** True for an event that ends this loop. Ignores events of agents that are called as tools. */
 function escalates({ actions, partial, branch }: Event, enclosure: string): boolean {
   return actions?.escalate === true && partial !== true && enclosureOf(branch) === enclosure;
+}
+
+/** True if an agent of the loop ended it before the run was resumed, after the loop's last checkpoint. */
+function hasEscalated({ invocation: { resumedLog } }: InvocationContext, loop: Execution): boolean {
+  const enclosure = enclosureOf(loop.branch);
+  const isEnd = (event: Event, index: number): boolean =>
+    index > loop.childrenAfter && escalates(event, enclosure) && resumedLog?.isWithin(event, loop) === true;
+  return resumedLog?.events.some(isEnd) === true;
 }
 
 /** The class of `exitLoop`. */

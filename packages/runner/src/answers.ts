@@ -21,6 +21,7 @@ import {
   isCancelled,
   isPersonRequest,
   isRecord,
+  isOfWorkflowNode,
   isSettled,
   newestFirst,
   type SessionCall,
@@ -139,10 +140,10 @@ function checkCall(
 }
 
 /** Refuses an answer to a node of a workflow whose resumable run has ended: it would begin the workflow again. */
-function checkRun({ id, event: { author, invocationId, nodeInfo } }: SessionCall, calls: Calls): void {
-  if (nodeInfo?.path === undefined || !calls.hasEnded(invocationId)) return;
+function checkRun({ id, event }: SessionCall, calls: Calls): void {
+  if (!isOfWorkflowNode(event) || !calls.hasEnded(event.invocationId)) return;
   throw new InvalidMessageError(
-    `newMessage: the call ${JSON.stringify(id)} of "${author}" takes an answer only in its run, which has ended; send a message without it`,
+    `newMessage: the call ${JSON.stringify(id)} of "${event.author}" takes an answer only in its run, which has ended; send a message without it`,
   );
 }
 
@@ -206,8 +207,7 @@ export class PersonAnswers {
     const expired = isLate ? { expired: true } : {};
     const input = inputRequestOf(call);
     // An answer that came too late is not checked.
-    const isOfNode = event.nodeInfo?.path !== undefined;
-    if (input) return isLate ? expired : readInput(input, response, id, isOfNode);
+    if (input) return isLate ? expired : readInput(input, response, id, isOfWorkflowNode(event));
     const given = unwrapAnswer(response, id);
     if (call.name === REQUEST_CONFIRMATION) return { ...readConfirmation(given, id), ...expired };
     return { provided: this.#takeCredential(given, id, call.args, isLate), ...expired };
@@ -218,12 +218,12 @@ export class PersonAnswers {
    * the run was interrupted, the request can be answered again.
    */
   #isContinued({ event: asked, branch, responses: [first] }: SessionCall): boolean {
-    const isOfNode = asked.nodeInfo?.path !== undefined;
+    const isOfNode = isOfWorkflowNode(asked);
     for (const event of first ? newestFirst(this.#params.events) : []) {
       if (event === first?.event) return false;
       if (event.author === asked.author && branchInScope(event) === branch) return true;
       const isOfRun = isOfNode && event.invocationId === first?.event.invocationId;
-      if (isOfRun && (event.nodeInfo?.path !== undefined || event.object === ObjectType.runnerEnd)) return true;
+      if (isOfRun && (isOfWorkflowNode(event) || event.object === ObjectType.runnerEnd)) return true;
     }
     return false;
   }

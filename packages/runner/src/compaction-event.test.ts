@@ -1,8 +1,8 @@
 import { ConfigurationError } from '@eventloom/core';
-import { isRunnerCompletion } from '@eventloom/core/internal';
 import { createCompactionEvent } from '@eventloom/llm-agent';
 import { Gate } from '@eventloom/testing';
 import { expect, test } from 'vitest';
+import { isCompletion } from './fixtures/is-completion.ts';
 import { setUp } from './fixtures/compacted-run.ts';
 import { IDS, KEY } from './fixtures/scenario.ts';
 
@@ -45,7 +45,7 @@ test('the session is compacted under the lease, before the run is completed', as
     newMessage: { parts: [{ text: 'hi' }] },
     runConfig: { completionEvent: true },
   });
-  for await (const event of run) seen.push(isRunnerCompletion(event) ? 'completion' : 'event');
+  for await (const event of run) seen.push(isCompletion(event) ? 'completion' : 'event');
   expect(seen).toEqual(['event', 'SessionBusyError', 'completion']);
 });
 

@@ -1,13 +1,13 @@
 import { BasePlugin, type Content, type Event, EventloomError, RunAbortedError } from '@eventloom/core';
-import { isRunnerCompletion } from '@eventloom/core/internal';
 import { expect, test } from 'vitest';
+import { isCompletion } from './fixtures/is-completion.ts';
 import { throwing, twice } from './fixtures/failing-agents.ts';
 import { KEY, runToError, saying, scenario } from './fixtures/scenario.ts';
 
 test('the completion event comes last and once, is never stored, and has the outcome', async () => {
   const { run, stored } = await scenario({ agent: twice });
   const events = await run('hi', { runConfig: { completionEvent: true, requestId: 'r1' } });
-  expect(events.map(isRunnerCompletion)).toEqual([false, false, true]);
+  expect(events.map(isCompletion)).toEqual([false, false, true]);
   expect(events[2]).toMatchObject({
     author: 'app',
     object: 'runner.completion',

@@ -13,10 +13,10 @@ import {
   type SessionCall,
   Calls,
   enclosureOf,
+  isOfWorkflowNode,
   isAsked,
   ledgerCallId,
   openAnswers,
-  responseParams,
   mergeEventActions,
 } from '@eventloom/core/internal';
 import { takesLateAnswers } from './pick-agent.ts';
@@ -85,9 +85,7 @@ export function leftCalls(
       ? waiting
       : waiting.filter(
           ({ event }) =>
-            enclosureOf(event.branch) !== '' ||
-            event.nodeInfo?.path !== undefined ||
-            !takesLateAnswers(root, event.author),
+            enclosureOf(event.branch) !== '' || isOfWorkflowNode(event) || !takesLateAnswers(root, event.author),
         ),
   );
   const running = [...calls.open(invocationId), ...calls.unsettled(invocationId)].filter(isWithin);
@@ -219,5 +217,18 @@ function changesOf({ stateDelta, removedState, artifactDelta }: Partial<EventAct
     ...(stateDelta ? { stateDelta } : {}),
     ...(removedState ? { removedState } : {}),
     ...(artifactDelta ? { artifactDelta } : {}),
+  };
+}
+
+/**
+ * Returns the parameters that an event with responses has from the event that made the calls: its branch, and its execution unless another
+ * run answers. In a run that an answer started, the agent of the call is the run's root agent.
+ */
+function responseParams(asking: Event, answeringRun: string): EventParams {
+  const { executionId, parentExecutionId }: Partial<Event> = asking.invocationId === answeringRun ? asking : {};
+  return {
+    ...(asking.branch === undefined ? {} : { branch: asking.branch }),
+    ...(executionId === undefined ? {} : { executionId }),
+    ...(parentExecutionId === undefined ? {} : { parentExecutionId }),
   };
 }

@@ -1,9 +1,9 @@
 /* oxlint-disable eslint/require-yield -- agents that yield nothing are the point */
 import { AgentError, type Event, RunAbortedError } from '@eventloom/core';
-import { isRunnerCompletion } from '@eventloom/core/internal';
 import { LoopAgent, ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
 import { Gate } from '@eventloom/testing';
 import { expect, test } from 'vitest';
+import { isCompletion } from './fixtures/is-completion.ts';
 import { CustomAgent, textEvent } from './fixtures/custom-agent.ts';
 import { expectFree, saying, scenario, scripted, textOf } from './fixtures/scenario.ts';
 
@@ -142,7 +142,7 @@ test('an abort ends all branches with RunAbortedError, and the completion event 
   await gate.reached;
   controller.abort();
   await expect(running).rejects.toBeInstanceOf(RunAbortedError);
-  expect(events.filter(isRunnerCompletion)).toHaveLength(1);
+  expect(events.filter(isCompletion)).toHaveLength(1);
   expect(events.at(-1)).toMatchObject({ author: 'app', customMetadata: { outcome: 'aborted' } });
   await expectFree(runner);
 });
@@ -162,8 +162,8 @@ test('after a failure in a nested agent the completion event comes once, last', 
       events.push(event);
   })();
   await expect(running).rejects.toThrow('broken');
-  expect(events.map(isRunnerCompletion).lastIndexOf(true)).toBe(events.length - 1);
-  expect(events.filter(isRunnerCompletion)).toHaveLength(1);
+  expect(events.map(isCompletion).lastIndexOf(true)).toBe(events.length - 1);
+  expect(events.filter(isCompletion)).toHaveLength(1);
   expect(events.at(-2)?.errorMessage).toContain('agent "failing"');
 });
 

@@ -11,6 +11,7 @@ import {
   type DerivedValues,
   type SessionCall,
   enclosureOf,
+  isOfWorkflowNode,
   isBaseAgent,
   newestEntries,
   readNewest,
@@ -188,9 +189,9 @@ function findSpeaker(root: BaseAgent, events: readonly Event[], remembered?: Rem
 
 /** Returns the agent that the next message goes to because of this event; undefined if the event does not decide it. */
 function speakerOf(root: BaseAgent, event: Event): BaseAgent | undefined {
-  const { author, branch, content, actions, output, nodeInfo } = event;
+  const { author, branch, content, actions, output } = event;
   // Nodes of ADK workflows, and agents in their own scope, get their input from the workflow or agent that runs them.
-  if (event.isolationScope !== undefined || nodeInfo?.path !== undefined) return undefined;
+  if (event.isolationScope !== undefined || isOfWorkflowNode(event)) return undefined;
   if (author === 'user' || enclosureOf(branch) !== '') return undefined;
   if (!content && (actions.agentState || actions.endOfAgent)) return undefined;
   const said = root.findAgent(author);

@@ -7,10 +7,10 @@ import {
   type RunConfigDefaults,
   ShuttingDownError,
 } from '@eventloom/core';
-import { isRunnerCompletion } from '@eventloom/core/internal';
 import { Gate, modelEvent } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
+import { isCompletion } from './fixtures/is-completion.ts';
 import { caller, modelOf } from './fixtures/agent-tool-run.ts';
 import { call, KEY, runToError, scenario, scripted } from './fixtures/scenario.ts';
 
@@ -88,11 +88,11 @@ describe('the runConfig of a runner', () => {
 
   test('with completionEvent applies to a run that is refused before it gets its session', async () => {
     const { runner, start, run } = await scenario({ model: ['one', 'two'], runConfig: { completionEvent: true } });
-    expect((await run()).map(isRunnerCompletion)).toEqual([false, true]);
-    expect((await run('hi', { runConfig: { completionEvent: false } })).map(isRunnerCompletion)).toEqual([false]);
+    expect((await run()).map(isCompletion)).toEqual([false, true]);
+    expect((await run('hi', { runConfig: { completionEvent: false } })).map(isCompletion)).toEqual([false]);
     await runner.sessionService.acquireLease(KEY);
     const { events } = await runToError(start('hi', { abortSignal: AbortSignal.abort() }));
-    expect(events.map(isRunnerCompletion)).toEqual([true]);
+    expect(events.map(isCompletion)).toEqual([true]);
   });
 
   test.each<[unknown, string]>([

@@ -14,12 +14,12 @@ import {
   type BegunRun,
   type EndRunRequest,
 } from '@eventloom/core';
-import { isRunnerCompletion } from '@eventloom/core/internal';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, modelEvent, ScriptedModel } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
+import { isCompletion } from './fixtures/is-completion.ts';
 import { Runner } from './runner.ts';
 import { chunks, CustomAgent } from './fixtures/custom-agent.ts';
 import { KEY, saying, scenario, textOf } from './fixtures/scenario.ts';
@@ -293,5 +293,5 @@ test('close continues after a failure and throws the first failure at the end', 
 
 test('a run has no completion event by default', async () => {
   const { run } = await scenario({ agent: chunks });
-  expect((await run()).some(isRunnerCompletion)).toBe(false);
+  expect((await run()).some(isCompletion)).toBe(false);
 });

@@ -17,6 +17,7 @@ import {
   isRecord,
   jsonOrText,
   newestEntries,
+  isOfWorkflowNode,
   NODE_END,
   type SessionCall,
 } from '@eventloom/core/internal';
@@ -285,7 +286,7 @@ function eventsOfRun(context: InvocationContext): { readonly events: Event[]; re
       continue;
     }
     // Other agents, and programs that append events, take no part in the workflow.
-    if (group && !group.some(isOfNode)) before.pop();
+    if (group && !group.some(isOfWorkflowNode)) before.pop();
     else if (group && !hasOpenQuestion(group, calls)) break;
     before.push([event]);
   }
@@ -362,16 +363,12 @@ function rootOf(path: string | undefined): string | undefined {
   return path?.split('.', 1)[0];
 }
 
-function isOfNode({ nodeInfo }: Event): boolean {
-  return nodeInfo?.path !== undefined;
-}
-
 /**
  * Returns true if a node asked a person in these events of a run, waits for the answer, and no message of that run answers it.
  * @param events the newest first
  */
 function hasOpenQuestion(events: readonly Event[], calls: Calls): boolean {
-  const said = events.filter(isOfNode);
+  const said = events.filter(isOfWorkflowNode);
   // Nodes that ask with the same id get the same answer.
   const answeredAt = new Map<string, number>();
   for (const event of said)

@@ -131,25 +131,6 @@ export async function firstAnswer<P, R extends object>(
   return answer || undefined;
 }
 
-/**
- * Returns the result of a tool that the plugins give, otherwise the first of the agent's own callbacks. False, 0 and an empty text are results if
- * no later callback gives another, as in the ADK. Undefined and null are no results.
- */
-export async function firstResult<P, R>(
-  ofPlugins: Promise<unknown>,
-  callbacks: readonly Callback<P, R>[],
-  params: P,
-): Promise<unknown> {
-  const given = await ofPlugins;
-  if (given !== undefined) return given;
-  let result: unknown;
-  for (const callback of callbacks) {
-    result = await callback(params);
-    if (result) break;
-  }
-  return result ?? undefined;
-}
-
 /** Returns one value, a list or undefined as a new list, which cannot be changed. */
 export function toList<T>(value: T | readonly T[] | undefined): readonly T[] {
   if (value === undefined) return EMPTY_LIST;

@@ -1,6 +1,7 @@
 import { type FunctionCall, NO_PARTS, type Part } from '../content/content.ts';
 import { DerivedKey, type DerivedValues } from '../context/derived-values.ts';
-import { branchInScope, enclosureOf, enclosuresOf, isOnNodeBranch } from '../event/branch.ts';
+import { branchInScope, enclosureOf, enclosuresOf } from '../event/branch.ts';
+import { isOfWorkflowNode, isOnNodeBranch } from '../event/workflow-node.ts';
 import { type Event, ObjectType } from '../event/event.ts';
 import { EventTag, hasTag } from '../event/event-tags.ts';
 import { newestEntries } from '../event/newest-first.ts';
@@ -450,7 +451,7 @@ function awaitedCalls(calls: Calls, invocationId: string): readonly SessionCall[
 
 /** True for a long-running call of an agent in a node of a workflow that has only the status of its tool: the node waits for the result. */
 function isAwaitedByNode(call: SessionCall): boolean {
-  return call.event.nodeInfo?.path !== undefined && call.responses.length > 0 && lacksResult(call);
+  return isOfWorkflowNode(call.event) && call.responses.length > 0 && lacksResult(call);
 }
 
 /** True for a call that has no response, or only the status of its long-running tool. A call that was cancelled or interrupted gets no result. */

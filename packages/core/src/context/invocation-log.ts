@@ -1,7 +1,6 @@
-import { enclosureOf } from '../event/branch.ts';
 import { type Event, ObjectType } from '../event/event.ts';
 import { isInput } from '../event/event-predicates.ts';
-import { NODE_END } from '../event/run-events.ts';
+import { NODE_END } from '../event/workflow-node.ts';
 
 /** Conditions of the execution to find. */
 interface ExecutionQuery {
@@ -63,20 +62,8 @@ export class InvocationLog {
     if (execution) this.#claimed.add(execution);
   }
 
-  /** True if an event after the loop's last checkpoint ended it: one of an agent in the loop that was not called as a tool. */
-  hasEscalated(loop: Execution): boolean {
-    const enclosure = enclosureOf(loop.branch);
-    return this.events.some(
-      (event, index) =>
-        index > loop.childrenAfter &&
-        event.actions.escalate === true &&
-        enclosureOf(event.branch) === enclosure &&
-        this.#isWithin(event, loop),
-    );
-  }
-
   /** True for an event of an execution, or of one that it contains. */
-  #isWithin({ executionId = '' }: Event, execution: Execution): boolean {
+  isWithin({ executionId = '' }: Event, execution: Execution): boolean {
     let at = this.#executions.get(executionId);
     while (at && at !== execution) at = this.#executions.get(at.parentExecutionId ?? '');
     return at === execution;

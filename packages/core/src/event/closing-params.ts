@@ -25,16 +25,3 @@ export function closingParams(
     ...(customMetadata === undefined ? {} : { customMetadata }),
   };
 }
-
-/**
- * Returns the parameters that an event with responses has from the event that made the calls: its branch, and its execution unless another
- * run answers. In a run that an answer started, the agent of the call is the run's root agent.
- */
-export function responseParams(asking: Event, answeringRun: string): EventParams {
-  const { executionId, parentExecutionId }: Partial<Event> = asking.invocationId === answeringRun ? asking : {};
-  return {
-    ...(asking.branch === undefined ? {} : { branch: asking.branch }),
-    ...(executionId === undefined ? {} : { executionId }),
-    ...(parentExecutionId === undefined ? {} : { parentExecutionId }),
-  };
-}

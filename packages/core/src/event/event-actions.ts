@@ -138,8 +138,3 @@ function assignOwn<T>(target: Record<string, T>, source: Readonly<Record<string,
     if (Object.hasOwn(source, key)) setOwn(target, key, source[key] as T);
   }
 }
-
-/** True if the tools ended the agent's turn, with `skipSummarization` or a transfer to another agent. */
-export function leavesAgent({ skipSummarization, transferToAgent }: EventActions): boolean {
-  return skipSummarization === true || transferToAgent !== undefined;
-}

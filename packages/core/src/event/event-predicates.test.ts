@@ -8,7 +8,6 @@ import {
   hasTrailingCodeExecutionResult,
   isDoneResponse,
   isFinalResponse,
-  isRunnerCompletion,
 } from './event-predicates.ts';
 
 const TEXT: Part = { text: 'Paris' };
@@ -88,12 +87,6 @@ describe('isFinalResponse', () => {
     expect(isFinalResponse(eventOf([TEXT], { actions: { skipSummarization: true } }))).toBe(true);
     expect(isFinalResponse(eventOf([CALL], { actions: { skipSummarization: true } }))).toBe(false);
   });
-});
-
-test('isRunnerCompletion is true only for the completion event', () => {
-  expect(isRunnerCompletion(createEvent({ object: 'runner.completion' }))).toBe(true);
-  expect(isRunnerCompletion(eventOf([TEXT], { object: 'chat.completion' }))).toBe(false);
-  expect(isRunnerCompletion(createEvent({ turnComplete: true }))).toBe(false);
 });
 
 describe('isDoneResponse', () => {

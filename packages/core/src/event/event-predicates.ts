@@ -1,6 +1,5 @@
 import { type FunctionCall, type FunctionResponse, hasResponses } from '../content/content.ts';
 import { type Event, notAnEvent, ObjectType } from './event.ts';
-import { OutputSchemaError } from '../errors.ts';
 
 /**
  * Returns the function calls of an event, in order; empty if it has none, and for a chunk: the whole reply has its calls again, so that a reader
@@ -25,11 +24,6 @@ export function getFunctionResponses(event: Event): FunctionResponse[] {
 /** True for an event that an agent answers: a message of the user, or the request of an agent that called it as a tool or a node. */
 export function isInput({ author, object }: Event): boolean {
   return author === 'user' || object === ObjectType.agentInput;
-}
-
-/** True for an answer that did not match the output schema. False for the error event that ends the run because of it. */
-export function isOutputMismatch(event: Event): boolean {
-  return event.errorCode === OutputSchemaError.code && isWholeReply(event);
 }
 
 /** True for the whole reply of a model in a text run, a truncated one too: its usage has the timing. */
@@ -69,11 +63,6 @@ export function isFinalResponse(event: Event): boolean {
   if (event.partial === true || event.object === ObjectType.agentTransfer) return false;
   if (!parts?.length && !(event.errorCode ?? event.errorMessage ?? event.error)) return false;
   return !parts?.some((part) => part.functionCall) && !hasTrailingCodeExecutionResult(event);
-}
-
-/** True for the `runner.completion` event that ends a run with `runConfig.completionEvent`. */
-export function isRunnerCompletion(event: Event): boolean {
-  return event.object === ObjectType.runnerCompletion;
 }
 
 /**

@@ -5,12 +5,6 @@ import { isFailure } from './event-predicates.ts';
 import { type EventloomError, ModelError, RunAbortedError, StoredError } from '../errors.ts';
 import type { RunOutcome } from '../session/open-run.ts';
 
-/**
- * The key in the `agentState` of an event that only says that a node of an ADK workflow is done. It is no checkpoint of the workflow: agents in other nodes
- * continue where they were.
- */
-export const NODE_END = 'nodeEnd';
-
 /** The `errorCode` of the event that ends an abandoned run: see `Runner.closeRun`. */
 export const RUN_ABANDONED = 'RUN_ABANDONED';
 

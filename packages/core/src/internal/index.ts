@@ -1,6 +1,6 @@
 // Names that the packages of Eventloom share and applications do not need. They may change with every release.
 
-export { firstAnswer, firstResult, runAfterCallbacks, toCallbacks, toList } from '../agent/agent-callbacks.ts';
+export { firstAnswer, runAfterCallbacks, toCallbacks, toList } from '../agent/agent-callbacks.ts';
 export type { RunDescription, RunQuery, TransferRules } from '../agent/base-agent.ts';
 export { BASE_AGENT_OPTIONS, checkLists, isBaseAgent } from '../agent/base-agent.ts';
 export {
@@ -67,23 +67,20 @@ export { requireAdvice } from '../dynamic-require.ts';
 export {
   branchBelow,
   branchInScope,
-  branchOfNode,
   enclosedBranch,
   enclosingCallIds,
   enclosureOf,
-  isVisibleAcrossNodes,
   isVisibleOn,
 } from '../event/branch.ts';
+export { branchOfNode, isOfWorkflowNode, isVisibleAcrossNodes, NODE_END } from '../event/workflow-node.ts';
 export { errorCodeOf, reasonOf, StoredError } from '../errors.ts';
 export { checkEventFields, createErrorEvent, fillKind, isYieldedAgain, toSeconds } from '../event/create-event.ts';
-export { afterCovered, isEmptyActions, leavesAgent, mergeEventActions } from '../event/event-actions.ts';
+export { afterCovered, isEmptyActions, mergeEventActions } from '../event/event-actions.ts';
 export {
   isBookkeeping,
   hasTrailingCodeExecutionResult,
   isFailure,
   isInput,
-  isOutputMismatch,
-  isRunnerCompletion,
   isWholeReply,
 } from '../event/event-predicates.ts';
 export { AnswerBuffer } from '../event/answer-buffer.ts';
@@ -106,7 +103,7 @@ export {
 export { copyPlain, copyRequest } from '../model/copy-request.ts';
 export { secretRedactor } from '../model/secret-redactor.ts';
 export { notAnEvent, STRUCTURED_OUTPUT } from '../event/event.ts';
-export { closingParams, responseParams } from '../event/closing-params.ts';
+export { closingParams } from '../event/closing-params.ts';
 export { newestEntries, newestFirst } from '../event/newest-first.ts';
 export {
   beginsResumableRun,
@@ -114,7 +111,6 @@ export {
   errorOutcome,
   hasBeginOfRun,
   outcomeOfEvent,
-  NODE_END,
   RunMark,
 } from '../event/run-events.ts';
 export { sealContent, sealEvent } from '../event/seal-event.ts';

@@ -18,7 +18,6 @@ import {
   callsToRun,
   hasResponses,
   INTERRUPTED_CALL,
-  isOutputMismatch,
   isPersonRequest,
   branchInScope,
   isVisibleAcrossNodes,
@@ -31,6 +30,7 @@ import { effectiveEvents } from '../compaction/effective-history.ts';
 import type { CodeStyle } from '../code-execution/code-contents.ts';
 import {
   isFrameworkPart,
+  isOutputMismatch,
   type Spoken,
   toModelContent,
   toSpokenContent,

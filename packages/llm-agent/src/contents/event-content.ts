@@ -1,5 +1,5 @@
-import type { Content, Event, EventActions, Part } from '@eventloom/core';
-import { isPersonRequest } from '@eventloom/core/internal';
+import { type Content, type Event, type EventActions, OutputSchemaError, type Part } from '@eventloom/core';
+import { isPersonRequest, isWholeReply } from '@eventloom/core/internal';
 import { type CodeStyle, codePartText } from '../code-execution/code-contents.ts';
 
 /** Prefix of the ids that the runtime gives to calls without an id of the model's. */
@@ -139,4 +139,9 @@ function toForeignParts(author: string, part: Part): Part[] {
  */
 export function rewritesHistory(actions: EventActions | undefined): boolean {
   return actions?.rewindBeforeInvocationId !== undefined || actions?.compaction !== undefined;
+}
+
+/** True for an answer that did not match the output schema. False for the error event that ends the run because of it. */
+export function isOutputMismatch(event: Event): boolean {
+  return event.errorCode === OutputSchemaError.code && isWholeReply(event);
 }

@@ -1,5 +1,4 @@
 import { type Event, type RunConfig, type RunConfigDefaults } from '@eventloom/core';
-import { isRunnerCompletion } from '@eventloom/core/internal';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
@@ -107,7 +106,7 @@ describe('the runConfig hook', () => {
     expect(seen).toMatchObject([
       { customMetadata: { by: 'hook', hook: 1, body: 1, runner: 1 }, busyWaitMs: 7, maxLlmCalls: 4 },
     ]);
-    expect((JSON.parse(text) as Event[]).some(isRunnerCompletion)).toBe(false);
+    expect((JSON.parse(text) as Event[]).some(({ object }) => object === 'runner.completion')).toBe(false);
   });
 
   test("is bounded by the server's limits, as are the runner's config and defaults", async () => {
