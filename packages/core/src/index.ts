@@ -89,7 +89,7 @@ export type { ToolResult, ToolResultParams } from './tool/tool-result.ts';
 export { toolResult } from './tool/tool-result.ts';
 export type { BaseToolsetOptions, ToolPredicate } from './tool/base-toolset.ts';
 export { BaseToolset } from './tool/base-toolset.ts';
-export type { ToolRequest } from './tool/input-request.ts';
+export type { ToolRequest } from './calls/person-requests.ts';
 
 // Credentials
 export type { AuthConfig, AuthCredential, OAuth2Auth } from './credential/auth-config.ts';

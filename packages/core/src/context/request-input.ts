@@ -8,7 +8,7 @@ import {
   inputRequestOf,
   inputRequestPart,
   toInputRequest,
-} from '../tool/input-request.ts';
+} from '../calls/person-requests.ts';
 import type { InvocationContext } from './invocation-context.ts';
 
 /**

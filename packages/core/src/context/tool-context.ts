@@ -6,9 +6,9 @@ import type { Event } from '../event/event.ts';
 import type { ToolConfirmation } from '../event/event-actions.ts';
 import type { BaseLiveRequestQueue } from '../live/live-request-queue.ts';
 import type { ObservedOperation, TraceHeaders } from '../instrumentation/instrumentation.ts';
-import { continuesCalls } from '../session/tool-ledger.ts';
+import { continuesCalls } from '../tool/run-under-ledger.ts';
 import type { BaseTool, ResponseScheduling } from '../tool/base-tool.ts';
-import { type InputRequestParams, toInputRequest, type ToolRequest, toolRequestOf } from '../tool/input-request.ts';
+import { type InputRequestParams, toInputRequest, type ToolRequest, toolRequestOf } from '../calls/person-requests.ts';
 import { REQUEST_CREDENTIAL } from '../tool/reserved-calls.ts';
 import { CallbackContext, type CallbackContextParams, toJson } from './callback-context.ts';
 

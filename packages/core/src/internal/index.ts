@@ -38,7 +38,16 @@ export {
   openAnswers,
   unansweredCalls,
 } from '../calls/calls.ts';
-export { confirmationOf, personRequests, refusalOf } from '../calls/person-requests.ts';
+export {
+  confirmationOf,
+  inputOf,
+  inputRequestOf,
+  type InputRequestParams,
+  inputRequestPart,
+  personRequests,
+  refusalOf,
+  toInputRequest,
+} from '../calls/person-requests.ts';
 export { isBaseCodeExecutor, languageOf } from '../code-execution/base-code-executor.ts';
 export { encodeUrlBase64, isBase64, joinBytes, normaliseBase64 } from '../content/bytes.ts';
 export { callsToRun, hasResponses, NO_PARTS } from '../content/content.ts';
@@ -57,7 +66,6 @@ export { AbortGuard } from '../context/abort-guard.ts';
 export type { AgentPlace } from '../context/invocation-context.ts';
 export type { ReplyInProgress } from '../context/invocation-progress.ts';
 export type { MessageAnswers, MessageWithAnswers, RunHost } from '../context/invocation.ts';
-export { ledgerActions } from '../context/ledger-actions.ts';
 export { type Execution, InvocationLog } from '../context/invocation-log.ts';
 export { Semaphore } from '../context/semaphore.ts';
 export { DerivedKey, type DerivedValues } from '../context/derived-values.ts';
@@ -146,7 +154,7 @@ export { newInvocationId, reportTo, reportUnlessStopped } from '../platform/plat
 export { storageFailure } from '../platform/storage-failure.ts';
 export { checkArgument, checkName, nameFault } from '../session/check-name.ts';
 export { faultOfLeftRun } from '../session/open-run.ts';
-export { checkToolCall, type ToolLedger } from '../session/tool-ledger.ts';
+export { checkToolCall, ledgerCallId, type ToolLedger } from '../session/tool-ledger.ts';
 export { isPromiseLike } from '../session/maybe-promise.ts';
 export { SESSION_RECORD_VERSION } from '../session/session-record.ts';
 export { EPOCH_CYCLE } from '../session/session-lease.ts';
@@ -155,12 +163,12 @@ export { readNewest } from '../session/read-newest.ts';
 export { sessionKeyOf } from '../session/session.ts';
 export { checkStoredKeys, inField, toStoredEvent } from '../session/stored-checks.ts';
 export {
-  ledgerCallId,
+  ledgerActions,
   type LedgerOutcome,
   type LedgerTool,
   outcomeOfEntry,
   runUnderLedger,
-} from '../session/tool-ledger.ts';
+} from '../tool/run-under-ledger.ts';
 export {
   APP_PREFIX,
   applyStateDelta,
@@ -172,13 +180,6 @@ export {
   USER_PREFIX,
 } from '../state/state-scope.ts';
 export { checkStateDelta } from '../state/state.ts';
-export {
-  inputOf,
-  inputRequestOf,
-  type InputRequestParams,
-  inputRequestPart,
-  toInputRequest,
-} from '../tool/input-request.ts';
 export {
   askedCallId,
   INTERRUPTED_CALL,

@@ -1,16 +1,10 @@
 import type { FunctionCall, FunctionResponsePart } from '../content/content.ts';
-import { createEventActions } from '../event/create-event.ts';
 import type { EventActions } from '../event/event-actions.ts';
 import { sealJson } from '../content/copy-json.ts';
 import { describeKind, isRecord, type JsonValue } from '../content/json.ts';
 import { InvalidRequestError } from '../errors.ts';
-import { ledgerActions } from '../context/ledger-actions.ts';
-import type { InvocationContext } from '../context/invocation-context.ts';
-import type { ToolContext } from '../context/tool-context.ts';
 import { createEvent } from '../event/create-event.ts';
 import { sealEvent } from '../event/seal-event.ts';
-import type { BaseTool } from '../tool/base-tool.ts';
-import { INTERRUPTED_CALL } from '../tool/reserved-calls.ts';
 import { checkName } from './check-name.ts';
 import type { MaybePromise } from './maybe-promise.ts';
 import { checkStoredActions, inField } from './stored-checks.ts';
@@ -45,107 +39,6 @@ export interface ToolLedger {
    * @throws StaleWriterError if another writer has the session
    */
   checkLease(): MaybePromise<void>;
-}
-
-/** The outcome of a tool call that the ledger records. */
-export interface LedgerOutcome {
-  /** The response; undefined if a long-running tool has not given one yet. */
-  readonly response?: ToolLedgerEntry['response'] | undefined;
-  /** The media of the response. */
-  readonly parts?: ToolLedgerEntry['parts'] | undefined;
-  /** Changes and signals of the tool and its callbacks; undefined if there are none. */
-  readonly actions?: EventActions | undefined;
-  /** True for a call that waits for a person or a client: its entry stays `started`. Default false. */
-  readonly isPaused?: boolean;
-}
-
-/** A tool call that `runUnderLedger` runs. */
-export interface LedgerTool<Outcome extends LedgerOutcome> {
-  /** The context that the tool runs with. Agents that the tool runs cannot wait for a person once it has returned. */
-  readonly toolContext: ToolContext;
-  /** Runs the tool, with its callbacks. */
-  runTool(tool: BaseTool): MaybePromise<Outcome>;
-  /** The response to a call that was interrupted and may not run again. Default: `INTERRUPTED_CALL`. */
-  readonly interrupted?: Readonly<Record<string, unknown>>;
-}
-
-/**
- * Runs a tool call under the ledger of its session. Only this function decides how a call that an earlier process began continues.
- *
- * | entry      | tool                             | the call                                                            |
- * | ---------- | -------------------------------- | ------------------------------------------------------------------- |
- * | none       | any                              | is recorded as `started`, runs, and is recorded as `finished`       |
- * | `finished` | any                              | does not run again: the entry is its outcome                        |
- * | `started`  | `isIdempotent` or `resumesCalls` | runs again, as a call without an entry                              |
- * | `started`  | any other                        | gets the response `interrupted`, and is recorded as `finished`      |
- *
- * The start is recorded before each run of the tool, also before a second one: a process that lost the session fails there, before the tool has an
- * effect. Returns synchronously unless the tool or the store is asynchronous.
- *
- * @param id the call in the ledger: see `ledgerCallId`
- * @param before the entry of the call; undefined if there is none
- */
-export function runUnderLedger<Outcome extends LedgerOutcome>(
-  context: InvocationContext,
-  id: Pick<ToolLedgerEntry, 'callId' | 'name'>,
-  before: ToolLedgerEntry | undefined,
-  tool: BaseTool,
-  call: LedgerTool<Outcome>,
-): MaybePromise<Outcome | LedgerOutcome> {
-  if (before?.status === 'finished') return outcomeOfEntry(before);
-  if (before && !continuesCalls(tool))
-    return recordEnd(context, id, { response: call.interrupted ?? INTERRUPTED_CALL });
-  const { invocation, invocationId } = context;
-  const { callId, name } = id;
-  const started = invocation.ledger.recordToolCall({ invocationId, callId, name, status: 'started' });
-  const ran = started instanceof Promise ? started.then(() => call.runTool(tool)) : call.runTool(tool);
-  if (!(ran instanceof Promise)) {
-    call.toolContext.hasReturned = true;
-    return recordEnd(context, id, ran);
-  }
-  return ran.then(
-    (outcome) => {
-      call.toolContext.hasReturned = true;
-      return recordEnd(context, id, outcome);
-    },
-    (error: unknown) => {
-      call.toolContext.hasReturned = true;
-      throw error;
-    },
-  );
-}
-
-/** True for a tool whose call runs again if it was interrupted or waits. */
-export function continuesCalls(tool: BaseTool): boolean {
-  return tool.isIdempotent || tool.resumesCalls;
-}
-
-function recordEnd<Outcome extends LedgerOutcome>(
-  context: InvocationContext,
-  id: Pick<ToolLedgerEntry, 'callId' | 'name'>,
-  outcome: Outcome,
-): MaybePromise<Outcome> {
-  if (outcome.isPaused) return outcome;
-  const { invocation, invocationId } = context;
-  const { callId, name } = id;
-  const { response, parts, actions } = outcome;
-  const entry: { -readonly [K in keyof ToolLedgerEntry]: ToolLedgerEntry[K] } = {
-    invocationId,
-    callId,
-    name,
-    status: 'finished',
-  };
-  if (response) entry.response = response;
-  if (parts) entry.parts = parts;
-  const changed = actions && ledgerActions(context, actions);
-  if (changed) entry.actions = changed;
-  const recorded = invocation.ledger.recordToolCall(entry);
-  return recorded instanceof Promise ? recorded.then(() => outcome) : outcome;
-}
-
-/** Returns the outcome that an entry records. */
-export function outcomeOfEntry({ response, parts, actions }: ToolLedgerEntry): LedgerOutcome {
-  return { response, parts, actions: actions && createEventActions(structuredClone(actions)) };
 }
 
 /**

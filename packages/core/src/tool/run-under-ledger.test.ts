@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
 import { contextOf } from '../context/fixtures/test-invocation.ts';
 import { ToolContext } from '../context/tool-context.ts';
-import { BaseTool } from '../tool/base-tool.ts';
-import { INTERRUPTED_CALL } from '../tool/reserved-calls.ts';
-import { type LedgerOutcome, runUnderLedger, type ToolLedgerEntry } from './tool-ledger.ts';
+import type { ToolLedgerEntry } from '../session/tool-ledger.ts';
+import { BaseTool } from './base-tool.ts';
+import { INTERRUPTED_CALL } from './reserved-calls.ts';
+import { type LedgerOutcome, runUnderLedger } from './run-under-ledger.ts';
 
 class NamedTool extends BaseTool {
   override async runAsync(): Promise<unknown> {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ConfigurationError } from '../errors.ts';
-import { type InputRequestParams, toInputRequest } from './input-request.ts';
+import { type InputRequestParams, toInputRequest } from './person-requests.ts';
 
 test.each<[unknown, string]>([
   [
