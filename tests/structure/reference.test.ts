@@ -57,7 +57,7 @@ test('a name that @eventloom/adk has for something else says in its first senten
 
 test('docs/guide/from-adk.md lists the names that @eventloom/adk and another package have for different things', () => {
   const page = readFileSync(join(root, 'docs/guide/from-adk.md'), 'utf8');
-  const listed = namesInTable(page, 'differ from the ones of that name elsewhere');
+  const listed = namesInTable(page, '## Names that mean two things');
   expect(listed.toSorted()).toEqual(twinNames(all, '@eventloom/adk').toSorted());
 });
 

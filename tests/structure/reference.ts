@@ -158,7 +158,8 @@ export function twinNames(entries: readonly ReferenceEntry[], specifier: string)
 
 /** Returns the names in the first column of the first table below a text of a page. */
 export function namesInTable(page: string, above: string): string[] {
-  const below = page.slice(page.indexOf(above) + above.length);
+  const [, below] = page.split(above, 2);
+  if (below === undefined) throw new Error(`the page does not have the text "${above}"`);
   const [, rows = ''] = /^\|-[-|]*\|\n((?:\|.*\n)*)/m.exec(below) ?? [];
   return Array.from(rows.matchAll(/^\| ([^|]*) \|/gm)).flatMap(([, cell = '']) =>
     Array.from(cell.matchAll(/`([^`]+)`/g), ([, name = '']) => name),
