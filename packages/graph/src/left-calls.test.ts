@@ -13,7 +13,7 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, Gate } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
-import { dying } from '../../runner/src/resume/fixtures/dying-service.ts';
+import { dying } from '../../runner/src/stored-runs/fixtures/dying-service.ts';
 import { CustomAgent, textEvent } from '../../runner/src/fixtures/custom-agent.ts';
 import { planned, playing, wait } from '../../runner/src/fixtures/planned-agent.ts';
 import { call, IDS, KEY, scenario, scripted } from '../../runner/src/fixtures/scenario.ts';

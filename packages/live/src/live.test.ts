@@ -8,7 +8,7 @@ import { LiveRequestQueue } from './live-request-queue.ts';
 
 function start(liveRequestQueue: BaseLiveRequestQueue, runConfig: object): LiveRun {
   const host = { appName: 'app', artifactService: undefined };
-  return live().startRun({ userId: 'u', sessionId: 's', liveRequestQueue, runConfig }, host);
+  return live().claimQueue({ userId: 'u', sessionId: 's', liveRequestQueue, runConfig }, host);
 }
 
 test.each([

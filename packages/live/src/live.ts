@@ -41,7 +41,7 @@ const usedQueues = new WeakSet<BaseLiveRequestQueue>();
  */
 export function live(): LiveSupport {
   return {
-    startRun(params, host) {
+    claimQueue(params, host) {
       checkParams(params, host);
       const queue = params.liveRequestQueue;
       if (usedQueues.has(queue))

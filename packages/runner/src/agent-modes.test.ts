@@ -4,7 +4,7 @@ import { AgentTool } from '@eventloom/multi-agent';
 import { ScriptedModel } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
-import { dying } from './resume/fixtures/dying-service.ts';
+import { dying } from './stored-runs/fixtures/dying-service.ts';
 import { responsesOf, scenario, scripted, textOf, transferTo } from './fixtures/scenario.ts';
 
 const finish = (args: Record<string, unknown>, id = 'f1') => ({ calls: [{ id, name: 'finish_task', args }] });

@@ -18,7 +18,7 @@ import { describe, expect, test } from 'vitest';
 import { CustomAgent, textEvent } from './fixtures/custom-agent.ts';
 import { restarting } from './fixtures/restarted-run.ts';
 import { saying, scenario, scripted } from './fixtures/scenario.ts';
-import { dying } from './resume/fixtures/dying-service.ts';
+import { dying } from './stored-runs/fixtures/dying-service.ts';
 
 async function setUp() {
   const { run, stored } = await restarting({ resumable: true });

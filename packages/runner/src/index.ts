@@ -5,7 +5,7 @@ export { Runner } from './runner.ts';
 export { RUN_ABANDONED } from '@eventloom/core';
 export type { FindAnsweredRunParams } from './answered-run.ts';
 export type { LooseEnd } from './find-loose-ends.ts';
-export type { CancelRunParams, CloseRunParams } from './resume/close-run.ts';
+export type { CancelRunParams, CloseRunParams } from './stored-runs/close-run.ts';
 export type { RunStream } from './run-stream.ts';
 export type { RewindParams } from './rewind.ts';
 export type { IfKnown, RunAsyncParams } from './run-request.ts';

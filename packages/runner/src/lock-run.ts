@@ -11,18 +11,18 @@ import {
 import { Calls, faultOfLeftRun, mergeRunConfigs } from '@eventloom/core/internal';
 import { answeredRun, checkAnswers, findAnsweredRun } from './answered-run.ts';
 import { stampEvent } from './event-committer.ts';
-import { closeRun } from './resume/close-run.ts';
+import { closeRun } from './stored-runs/close-run.ts';
 import {
   eventsOfRun,
   type ReplayedEvent,
   replayedEvents,
   type ResumedRun,
   readResumedRun,
-} from './resume/resumed-run.ts';
-import { endOpenRun, NOT_RESUMABLE } from './resume/end-open-run.ts';
-import { checkNotIn, checkNotKnown, handleKnownRequest } from './resume/known-request.ts';
+} from './stored-runs/resumed-run.ts';
+import { endOpenRun, NOT_RESUMABLE } from './stored-runs/end-open-run.ts';
+import { checkNotIn, checkNotKnown, handleKnownRequest } from './stored-runs/known-request.ts';
 import type { RunControl } from './run-control.ts';
-import { toStoredConfig } from './resume/stored-run-config.ts';
+import { toStoredConfig } from './stored-runs/stored-run-config.ts';
 import type { RunRequest, RunStart } from './run-request.ts';
 import type { Runner } from './runner.ts';
 import type { LoadedSession } from './session-loader.ts';

@@ -15,7 +15,7 @@ import {
   scripted,
   textOf,
 } from './fixtures/scenario.ts';
-import { dying } from './resume/fixtures/dying-service.ts';
+import { dying } from './stored-runs/fixtures/dying-service.ts';
 
 /** A tool that sets a text of so many megabytes in the user's state, which holds four. */
 function toolOf(options: { readonly requireConfirmation?: boolean } = {}) {

@@ -26,7 +26,7 @@ import {
   stateScopeOf,
 } from '@eventloom/core/internal';
 import { checkRestorable, restoreArtifacts, type ArtifactsToRestore, artifactsToRestore } from './restore-artifacts.ts';
-import { closeRun } from './resume/close-run.ts';
+import { closeRun } from './stored-runs/close-run.ts';
 import type { Runner } from './runner.ts';
 
 /** Parameters of `Runner.rewindAsync`. */

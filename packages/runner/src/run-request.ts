@@ -280,8 +280,8 @@ function parseLive(runner: Runner, params: RunLiveParams): RunRequest {
   const given = toGivenConfig(params);
   const { resumable: _, ...defaults } = runner.runConfig;
   const config = mergeRunConfigs(given, defaults, bounds);
-  // The last check, because it takes the queue: a queue whose parameters were refused must stay usable for another run.
-  const live = runner.live.startRun({ ...params, runConfig: config }, runner);
+  // The last check, because it claims the queue: a queue whose parameters were refused must stay usable for another run.
+  const live = runner.live.claimQueue({ ...params, runConfig: config }, runner);
   const key = { appName, userId: params.userId, sessionId: params.sessionId };
   const start: RunStart = { kind: 'live', message: undefined, live };
   const window = config.getSessionConfig;

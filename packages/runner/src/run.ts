@@ -26,8 +26,8 @@ import {
 import { type LockedRun, lockForRun } from './lock-run.ts';
 import { pickAgent } from './pick-agent.ts';
 import { finishRewind } from './restore-artifacts.ts';
-import { followRun } from './resume/follow-run.ts';
-import { storedAbort } from './resume/resumed-run.ts';
+import { followRun } from './stored-runs/follow-run.ts';
+import { storedAbort } from './stored-runs/resumed-run.ts';
 import { parseRunRequest, type RunInput, type RunRequest } from './run-request.ts';
 import type { Runner } from './runner.ts';
 import { replaceMessage, storeMessage } from './store-message.ts';

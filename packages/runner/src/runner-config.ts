@@ -193,7 +193,7 @@ export function checkRunnerConfig(config: RunnerConfig): void {
   for (const [index, plugin] of plugins.entries())
     if (typeof plugin?.beforeRunCallback !== 'function')
       throw wrongOption('Runner', `plugins[${index}]`, 'a plugin', plugin, PLUGINS);
-  if (live !== undefined && typeof live.startRun !== 'function')
+  if (live !== undefined && typeof live.claimQueue !== 'function')
     throw wrongOption('Runner', 'live', 'live support', live, LIVE);
   const { getSessionConfig, sessionCache } = config;
   if (sessionCache !== undefined) checkOptions('Runner: sessionCache', SESSION_CACHE_OPTIONS, sessionCache);

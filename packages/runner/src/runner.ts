@@ -28,7 +28,7 @@ import { findAnsweredRun, type FindAnsweredRunParams } from './answered-run.ts';
 import { OpenToolsets } from './open-toolsets.ts';
 import { answeredCallIds, checkNewMessage } from './check-message.ts';
 import { rewind, type RewindParams } from './rewind.ts';
-import { cancelRun, type CancelRunParams, closeRun, type CloseRunParams } from './resume/close-run.ts';
+import { cancelRun, type CancelRunParams, closeRun, type CloseRunParams } from './stored-runs/close-run.ts';
 import { RunControl, toEventsPromise } from './run-control.ts';
 import type { RunStream } from './run-stream.ts';
 import type { RunAsyncParams } from './run-request.ts';

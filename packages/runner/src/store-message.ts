@@ -15,7 +15,7 @@ import { matchMessage, type MatchedMessage } from './answers.ts';
 import { answeredRun } from './answered-run.ts';
 import { answeredCallIds, checkNewMessage } from './check-message.ts';
 import type { LockedRun } from './lock-run.ts';
-import { toStoredConfig } from './resume/stored-run-config.ts';
+import { toStoredConfig } from './stored-runs/stored-run-config.ts';
 import type { RunInvocation } from './run-invocation.ts';
 import type { Runner } from './runner.ts';
 

@@ -15,7 +15,7 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { FinalToolResult, FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
-import { dying } from './resume/fixtures/dying-service.ts';
+import { dying } from './stored-runs/fixtures/dying-service.ts';
 import { Runner } from './runner.ts';
 
 const KEY = { appName: 'app', userId: 'u', sessionId: 's' };

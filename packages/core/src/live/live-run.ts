@@ -35,12 +35,12 @@ export interface LiveRunHost {
 /** The ability of a runner to run agents live. Made by `live()` of `@eventloom/live`. */
 export interface LiveSupport {
   /**
-   * Checks the parameters of a live run, and takes its queue, unless it throws: then the queue can serve another run. A queue that was
-   * taken serves no other run, also if its run cannot begin.
+   * Checks the parameters of a live run, and claims its queue, unless it throws: then the queue can serve another run. A queue that was
+   * claimed serves no other run, also if its run cannot begin.
    * @throws ConfigurationError for an unknown parameter, for one that the runner does not support, and for a queue that serves or
    * served another run
    */
-  startRun(params: RunLiveParams, host: LiveRunHost): LiveRun;
+  claimQueue(params: RunLiveParams, host: LiveRunHost): LiveRun;
 }
 
 /** The live part of one run: runs agents live, limits the wait after the client has disconnected, and decides which events are stored. */
