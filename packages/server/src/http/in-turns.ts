@@ -57,18 +57,26 @@ export class WorkQueue {
 /** Maximum time for which the work of a user holds the user's further work. */
 const TURN_MS = 5000;
 
-/** Does large reads of a user one after the other. A read that hangs does not hold the others for ever. */
+/**
+ * Does large reads of a user one after the other, each in its turn of the queue of all users, because a store in the same process answers
+ * without a pause. A read that hangs does not hold the others for ever.
+ */
 export class UserTurns {
   readonly #platform: Pick<Platform, 'schedule'>;
-  readonly #queue = new KeyedQueue();
+  readonly #queue: WorkQueue;
+  readonly #ofUsers = new KeyedQueue();
 
-  constructor(platform: Pick<Platform, 'schedule'>) {
+  constructor(platform: Pick<Platform, 'schedule'>, queue: WorkQueue = new WorkQueue(platform)) {
     this.#platform = platform;
+    this.#queue = queue;
   }
 
   run<T>(userId: string, work: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      void this.#queue.run(userId, () => within(this.#platform, work().then(resolve, reject), TURN_MS));
+      void this.#ofUsers.run(userId, async () => {
+        await this.#queue.turn();
+        await within(this.#platform, work().then(resolve, reject), TURN_MS);
+      });
     });
   }
 }

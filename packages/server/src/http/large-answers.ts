@@ -43,7 +43,7 @@ export class LargeAnswers {
 
   constructor(options: LargeAnswersOptions) {
     this.#options = options;
-    this.#turns = new UserTurns(options.platform);
+    this.#turns = new UserTurns(options.platform, options.queue);
   }
 
   /**
