@@ -31,7 +31,7 @@ import { EventloomClient } from '@eventloom/client';
 import { AgentChat } from '@eventloom/client/chat';
 import { LiveCall } from '@eventloom/client/live';
 import { createCloudflareServer } from '@eventloom/cloudflare';
-import { BaseTool, FallbackModel, toError } from '@eventloom/core';
+import { BaseTool, toError } from '@eventloom/core';
 import { EncryptedCredentialService } from '@eventloom/credentials';
 import { SqliteCredentialService } from '@eventloom/credentials/sqlite';
 import { channel, node, StateGraph } from '@eventloom/graph';
@@ -53,7 +53,7 @@ import {
   SaveFilesAsArtifactsPlugin,
   ToolCallIntegrityPlugin,
 } from '@eventloom/plugins';
-import { SandboxCodeExecutor } from '@eventloom/llm-agent';
+import { FallbackModel, SandboxCodeExecutor } from '@eventloom/llm-agent';
 import { openLocalSandbox, UnsafeLocalCodeExecutor } from '@eventloom/llm-agent/node';
 import { QuickJsCodeExecutor } from '@eventloom/quickjs';
 import { QuickJsThreadCodeExecutor, QuickJsThreads } from '@eventloom/quickjs/node';

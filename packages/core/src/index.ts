@@ -117,8 +117,6 @@ export { BasePlanner } from './planner/base-planner.ts';
 
 // Models
 export type { ModelResolver } from './model/base-llm.ts';
-export type { FallbackModelOptions } from './model/fallback-model.ts';
-export { FallbackModel } from './model/fallback-model.ts';
 export type { ModelCapabilities } from './model/capabilities.ts';
 export { BaseLlm } from './model/base-llm.ts';
 export type { BaseLlmConnection, LiveLlmResponse } from './model/base-llm-connection.ts';

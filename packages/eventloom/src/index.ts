@@ -63,7 +63,8 @@ export {
 
 // Models
 export type { LlmRequest, LlmResponse, ModelResolver } from '@eventloom/core';
-export { BaseLlm, FallbackModel } from '@eventloom/core';
+export { BaseLlm } from '@eventloom/core';
+export { FallbackModel } from '@eventloom/llm-agent';
 export { Gemini, geminiModels } from '@eventloom/gemini';
 
 // Runs

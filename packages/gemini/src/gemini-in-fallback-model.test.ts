@@ -1,4 +1,5 @@
-import { createLlmRequest, FallbackModel, type LlmRequest, type LlmResponse } from '@eventloom/core';
+import { createLlmRequest, type LlmRequest, type LlmResponse } from '@eventloom/core';
+import { FallbackModel } from '@eventloom/llm-agent';
 import { cutReply, errorReply, jsonReply, sseReply, wireChunks, wireResponse } from '@eventloom/testing/fake-gemini';
 import { expect, test } from 'vitest';
 import { DistantGemini } from './fixtures/distant-gemini.ts';

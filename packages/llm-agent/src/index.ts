@@ -31,6 +31,10 @@ export type {
 } from './code-execution/sandbox-code-executor.ts';
 export { SandboxCodeExecutor } from './code-execution/sandbox-code-executor.ts';
 
+// Models
+export type { FallbackModelOptions } from './fallback-model.ts';
+export { FallbackModel } from './fallback-model.ts';
+
 // Compaction
 export type { SummarizeEventsRequest } from './compaction/base-events-summarizer.ts';
 export {

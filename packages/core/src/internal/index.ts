@@ -102,6 +102,7 @@ export { acceptsMedia, checkCapabilities, sharedCapabilities, withCapabilities }
 export { type MadeBy, madeByOf } from '../model/made-by.ts';
 export { CONTINUE } from '../model/llm-request.ts';
 export {
+  hasMoreThanText,
   INCOMPLETE_CALL,
   lostCallsMessage,
   ResponseAggregator,

@@ -1,13 +1,23 @@
-import { checkOptions, type OptionRules, wrongOption } from '../agent/options.ts';
-import type { Content } from '../content/content.ts';
-import { LiveConnectionError, ModelError } from '../errors.ts';
-import { moveResponseParts } from '../tool/tool-result.ts';
-import { BaseLlm, checkModel } from './base-llm.ts';
-import type { BaseLlmConnection } from './base-llm-connection.ts';
-import { type ModelCapabilities, sharedCapabilities } from './capabilities.ts';
-import type { LlmRequest } from './llm-request.ts';
-import type { LlmResponse } from './llm-response.ts';
-import { hasMoreThanText, INCOMPLETE_CALL } from './response-aggregator.ts';
+import {
+  BaseLlm,
+  type BaseLlmConnection,
+  type Content,
+  LiveConnectionError,
+  type LlmRequest,
+  type LlmResponse,
+  type ModelCapabilities,
+  ModelError,
+} from '@eventloom/core';
+import {
+  checkModel,
+  checkOptions,
+  hasMoreThanText,
+  INCOMPLETE_CALL,
+  moveResponseParts,
+  type OptionRules,
+  sharedCapabilities,
+  wrongOption,
+} from '@eventloom/core/internal';
 
 /** Options of a `FallbackModel`. */
 export interface FallbackModelOptions {

@@ -1,11 +1,17 @@
+import {
+  BaseLlm,
+  type BaseLlmConnection,
+  ConfigurationError,
+  createLlmRequest,
+  LiveConnectionError,
+  type LlmRequest,
+  type LlmResponse,
+  type ModelCapabilities,
+  ModelError,
+} from '@eventloom/core';
+import { acceptsMedia } from '@eventloom/core/internal';
 import { expect, test } from 'vitest';
-import { ConfigurationError, LiveConnectionError, ModelError } from '../errors.ts';
-import { BaseLlm } from './base-llm.ts';
-import type { BaseLlmConnection } from './base-llm-connection.ts';
-import { acceptsMedia, type ModelCapabilities } from './capabilities.ts';
 import { FallbackModel } from './fallback-model.ts';
-import { createLlmRequest, type LlmRequest } from './llm-request.ts';
-import type { LlmResponse } from './llm-response.ts';
 
 const busy = new ModelError('busy', { errorCode: 'UNAVAILABLE', status: 503, retryable: true });
 const quota = new ModelError('quota', { errorCode: 'RESOURCE_EXHAUSTED', status: 429 });
