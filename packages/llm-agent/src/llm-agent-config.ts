@@ -159,7 +159,10 @@ export interface LlmAgentConfig extends BaseAgentConfig {
    * times; then the run fails with an OutputSchemaError.
    */
   readonly outputSchema?: SchemaLike;
-  /** The state key under which the final answer is stored: its text, or the parsed value if there is an `outputSchema`. Default: not stored. */
+  /**
+   * The state key under which the final answer is stored: its text, or the parsed value if there is an `outputSchema`. Without one, the text beside
+   * the call of a long-running tool is stored too, until the final answer replaces it. Default: not stored.
+   */
   readonly outputKey?: string;
   /**
    * True if the model and the tools cannot transfer the conversation to the parent or another ancestor. The user's next message then

@@ -1,6 +1,7 @@
 import {
   AgentError,
   ConfigurationError,
+  contentText,
   createEventActions,
   type Event,
   EventloomError,
@@ -110,6 +111,11 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
     }
 
     const reply = call.toReplyEvent(response);
+    // Until the result of a long-running tool comes, the text beside its call is the answer that others can read.
+    if (hasOutput && !agent.outputValueSchema && reply.longRunningToolIds) {
+      const text = contentText(reply.content);
+      if (text !== '') saveOutput(turn, reply.actions, text);
+    }
     yield reply;
     if (context.endInvocation) return;
 

@@ -1,5 +1,5 @@
 import { type Event, getStructuredOutput, OutputSchemaError, StateKeyError } from '@eventloom/core';
-import { FunctionTool } from '@eventloom/tools';
+import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { scenario, textOf } from './fixtures/scenario.ts';
@@ -28,6 +28,31 @@ test('text beside a call is not the final answer', async () => {
   const events = await run();
   expect(events[0]?.actions.stateDelta).toEqual({});
   expect((await session()).state).toEqual({ answer: 'Clear.' });
+});
+
+test('text beside the call of a long-running tool is stored until the final answer replaces it', async () => {
+  const book = new LongRunningFunctionTool({ name: 'book', description: '', execute: () => undefined });
+  const steps = [{ text: 'I am asking.', calls: [{ name: 'book', args: {}, id: 'c1' }] }, 'Booked.'];
+  const { run, session } = await scenario({ model: steps, agent: { outputKey: 'answer', tools: [book] } });
+  const events = await run();
+  expect(events[0]?.actions.stateDelta).toEqual({ answer: 'I am asking.' });
+  expect((await session()).state).toEqual({ answer: 'I am asking.' });
+  await run({ functionResponse: { id: 'c1', name: 'book', response: { done: true } } });
+  expect((await session()).state).toEqual({ answer: 'Booked.' });
+});
+
+test('text beside the call of a long-running tool is not stored if there is an output schema, or no text', async () => {
+  const book = new LongRunningFunctionTool({ name: 'book', description: '', execute: () => undefined });
+  const calls = [{ name: 'book', args: {}, id: 'c1' }];
+  const agent = { outputKey: 'answer', tools: [book] };
+  for (const options of [
+    { model: [{ text: 'I am asking.', calls }], agent: { ...agent, outputSchema: schema } },
+    { model: [{ calls }], agent },
+  ]) {
+    const { run, session } = await scenario(options);
+    await run();
+    expect((await session()).state).toEqual({});
+  }
 });
 
 test('an empty answer is not stored', async () => {

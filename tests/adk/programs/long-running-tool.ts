@@ -15,12 +15,18 @@ const agent = new LlmAgent({
   name: 'reimbursement_agent',
   model: 'gemini-2.5-flash',
   instruction: 'Ask for approval.',
+  outputKey: 'reimbursement',
   tools: [askForApproval],
 });
 
 const program: Program = {
   replies: [
-    jsonReply(wireResponse({ calls: [{ name: 'ask_for_approval', args: { purpose: 'meals', amount: 200 } }] })),
+    jsonReply(
+      wireResponse({
+        text: 'I am asking.',
+        calls: [{ name: 'ask_for_approval', args: { purpose: 'meals', amount: 200 } }],
+      }),
+    ),
     jsonReply(wireResponse('It is pending.')),
     jsonReply(wireResponse('It is approved.')),
   ],
