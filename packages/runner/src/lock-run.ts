@@ -87,7 +87,7 @@ async function lockForKnownRun(
   // The request is recorded, so `beginRun` gets no request id.
   const again = { ...request, start, callIds: [], window: undefined, config: { ...config, requestId: undefined } };
   try {
-    const locked = await lockForContinuedRun(runner, again, control, control.signal);
+    const locked = await lockToResume(runner, again, control, invocationId, control.signal);
     const { resumed, loaded } = locked;
     const first = resumed?.log.events.findIndex(({ requestId }) => requestId === config.requestId);
     return { ...locked, replayed: resumed ? replayedEvents(loaded, resumed.log, first) : NO_EVENTS };
@@ -181,17 +181,14 @@ const NO_EVENTS: LockedRun['replayed'] = [];
 /** Maximum number of times that a session is locked for an answer while other runs change it. */
 const MAX_TRIES = 10;
 
-/**
- * Locks the session of a run that may continue another one. That run is looked up twice: before the lock, because a
- * session is locked for a run, and under the lock, when the session can no longer change.
- */
+/** Locks the session of a run that may continue another one. */
 async function lockForContinuedRun(
   runner: Runner,
   request: RunRequest,
   control: RunControl,
   abortSignal: AbortSignal | undefined,
 ): Promise<LockedRun> {
-  const { start, callIds, key, config } = request;
+  const { start, config } = request;
   // The store records the request with the run that it continues; only the events of the run show whether the message
   // is stored.
   const { requestId } = config;
@@ -201,49 +198,130 @@ async function lockForContinuedRun(
     await read(() => checkAnswers(runner, request));
     await checkMessage(runner, request, control, abortSignal);
   }
-  const ownId = control.invocationId;
-  /** The answered run as it was under the last lock; undefined before the first, and after a refusal. */
-  let known: { readonly id: string | undefined } | undefined;
-  for (let tries = 1; ; tries++) {
-    if (start.kind !== 'resume' && tries > MAX_TRIES)
-      throw new SessionBusyError(
-        'newMessage: the run that the message answers changed several times meanwhile; send the message again',
-      );
-    if (start.kind !== 'resume')
-      known ??= { id: await read(() => findAnsweredRun(runner.sessionService, key, callIds)) };
-    const resumedId = start.kind === 'resume' ? start.invocationId : known?.id;
-    control.invocationId = resumedId ?? ownId;
-    const isResume = resumedId !== undefined;
-    let begun: BegunSession;
+  return start.kind === 'resume'
+    ? lockToResume(runner, request, control, start.invocationId, abortSignal)
+    : lockToAnswer(runner, request, control, abortSignal);
+}
+
+/** Locks the session of the run that the request names. */
+async function lockToResume(
+  runner: Runner,
+  request: RunRequest,
+  control: RunControl,
+  resumedId: string,
+  abortSignal: AbortSignal | undefined,
+): Promise<LockedRun> {
+  control.invocationId = resumedId;
+  for (;;) {
+    const begun = await tryToBegin(runner, request, control, resumedId, abortSignal);
+    if (!begun) continue;
     try {
-      begun = await begin(runner, request, control, { abortSignal, message: undefined, resumedId });
+      // Another process may have stored the answers while this one waited for the session.
+      checkNotIn(request, begun.lock, begun.loaded.session);
+      return toResumed(runner, request, begun, resumedId);
     } catch (error) {
-      await handleRefusal(runner, request, control, error, abortSignal);
-      known = undefined;
+      await withdraw(runner, request, begun, resumedId, abortSignal);
+      throw error;
+    }
+  }
+}
+
+/**
+ * Locks the session of the run that asked for the answers, or of a new run if that one cannot continue. The run that asked is looked up twice:
+ * before the lock, because a session is locked for a run, and under the lock, when the session can no longer change.
+ */
+async function lockToAnswer(
+  runner: Runner,
+  request: RunRequest,
+  control: RunControl,
+  abortSignal: AbortSignal | undefined,
+): Promise<LockedRun> {
+  const { start, config, key, callIds } = request;
+  const find = (): Promise<string | undefined> =>
+    runner.sessions.readAhead(() => findAnsweredRun(runner.sessionService, key, callIds), { abortSignal });
+  const ownId = control.invocationId;
+  let resumedId = await find();
+  for (let tries = 1; tries <= MAX_TRIES; tries++) {
+    const invocationId = resumedId ?? ownId;
+    control.invocationId = invocationId;
+    const begun = await tryToBegin(runner, request, control, resumedId, abortSignal);
+    if (!begun) {
+      resumedId = await find();
       continue;
     }
     const { lock, loaded } = begun;
+    let answeredId: string | undefined;
     try {
-      // Another process may have stored the message while this one waited for the session.
-      if (requestId !== undefined && isResume) checkNotIn(request, requestId, lock, loaded.session);
-      if (start.kind !== 'resume') known = { id: answeredRun(Calls.of(loaded.session, loaded.derived), callIds) };
-      if (start.kind === 'resume' || known?.id === resumedId) {
-        const { invocationId } = control;
+      if (resumedId !== undefined) checkNotIn(request, lock, loaded.session);
+      answeredId = answeredRun(Calls.of(loaded.session, loaded.derived), callIds);
+      if (answeredId === resumedId) {
+        if (resumedId !== undefined) return toResumed(runner, request, begun, resumedId);
         const firstSeq = lock.run?.firstSeq ?? 0;
-        const run = { invocationId, start, lock, loaded, window: undefined, firstSeq, isMessageStored: false };
-        if (!isResume) return { ...run, config, resumed: undefined, replayed: NO_EVENTS };
-        const resumed = readResumedRun(runner, loaded, resumedId, callIds);
-        const replayed = request.replay ? replayedEvents(loaded, resumed.log) : NO_EVENTS;
-        return { ...run, config: resumedConfig(runner, request, resumed), resumed, replayed };
+        const run = { invocationId, start, config, lock, loaded, window: undefined, resumed: undefined };
+        return { ...run, firstSeq, isMessageStored: false, replayed: NO_EVENTS };
       }
     } catch (error) {
-      await lock.withdraw();
-      if (isResume && lock.run?.wasOpen) await closeIfOver(runner, request, resumedId, begun, abortSignal);
+      await withdraw(runner, request, begun, resumedId, abortSignal);
       throw error;
     }
     // The answered run ended, or began to wait, before the session was locked, or older events show another one.
     await lock.withdraw();
+    resumedId = answeredId;
   }
+  throw new SessionBusyError(
+    'newMessage: the run that the message answers changed several times meanwhile; send the message again',
+  );
+}
+
+/** Begins a run. Resolves to undefined if the store refused it, and it can be begun again. */
+async function tryToBegin(
+  runner: Runner,
+  request: RunRequest,
+  control: RunControl,
+  resumedId: string | undefined,
+  abortSignal: AbortSignal | undefined,
+): Promise<BegunSession | undefined> {
+  try {
+    return await begin(runner, request, control, { abortSignal, message: undefined, resumedId });
+  } catch (error) {
+    await handleRefusal(runner, request, control, error, abortSignal);
+    return undefined;
+  }
+}
+
+function toResumed(
+  runner: Runner,
+  request: RunRequest,
+  { lock, loaded }: BegunSession,
+  invocationId: string,
+): LockedRun {
+  const { start, callIds, replay } = request;
+  const resumed = readResumedRun(runner, loaded, invocationId, callIds);
+  return {
+    invocationId,
+    start,
+    config: resumedConfig(runner, request, resumed),
+    lock,
+    loaded,
+    window: undefined,
+    resumed,
+    firstSeq: lock.run?.firstSeq ?? 0,
+    isMessageStored: false,
+    replayed: replay ? replayedEvents(loaded, resumed.log) : NO_EVENTS,
+  };
+}
+
+/** Withdraws a run whose events were read and that cannot be continued, and closes it if it is over. */
+async function withdraw(
+  runner: Runner,
+  request: RunRequest,
+  begun: BegunSession,
+  resumedId: string | undefined,
+  abortSignal: AbortSignal | undefined,
+): Promise<void> {
+  await begun.lock.withdraw();
+  if (resumedId !== undefined && begun.lock.run?.wasOpen)
+    await closeIfOver(runner, request, resumedId, begun, abortSignal);
 }
 
 /** Closes an open run of which the session has the end, or nothing: its process ended before it released the session, or stored the message. */

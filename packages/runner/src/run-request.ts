@@ -229,10 +229,21 @@ export function parseRunRequest(runner: Runner, input: RunInput): RunRequest {
   if (input.method === 'runLive') return parseLive(runner, input.params);
   const { params } = input;
   checkRunParams(params, runner.appName);
-  const { userId, sessionId, bounds, stateDelta, replay = false, ifKnown = 'follow' } = params;
+  const { userId, sessionId, invocationId, bounds, stateDelta, replay = false, ifKnown = 'follow' } = params;
   const message = params.newMessage && checkNewMessage(params.newMessage);
   const callIds = message ? answeredCallIds(message) : NO_IDS;
-  const start = startOf(params.invocationId, message, callIds);
+  let start: RunStart;
+  if (invocationId !== undefined) {
+    if (message && callIds.length === 0)
+      throw new InvalidMessageError(
+        'newMessage: has no answers to calls, but a run that invocationId names accepts only answers; remove invocationId to start a new run',
+      );
+    start = { kind: 'resume', message, invocationId };
+  } else if (message) {
+    start = { kind: startOfMessage(message), message };
+  } else {
+    throw new InvalidMessageError(`newMessage: is missing; ${WRITE_MESSAGE}, or the invocationId of a run to resume`);
+  }
   const given = toGivenConfig(params);
   if (params.ifKnown !== undefined && given.requestId === undefined)
     throw new InvalidRequestError('ifKnown: needs a requestId; write requestId');
@@ -253,17 +264,12 @@ export function parseRunRequest(runner: Runner, input: RunInput): RunRequest {
   };
 }
 
-function startOf(invocationId: string | undefined, message: Content | undefined, callIds: readonly string[]): RunStart {
-  if (invocationId === undefined) {
-    if (!message)
-      throw new InvalidMessageError(`newMessage: is missing; ${WRITE_MESSAGE}, or the invocationId of a run to resume`);
-    return { kind: callIds.length > 0 ? 'answers' : 'message', message };
-  }
-  if (message && callIds.length === 0)
-    throw new InvalidMessageError(
-      'newMessage: has no answers to calls, but a run that invocationId names accepts only answers; remove invocationId to start a new run',
-    );
-  return { kind: 'resume', message, invocationId };
+/** The kind of a start, for a run that is not live. */
+export type StartKind = Exclude<RunStart['kind'], 'live'>;
+
+/** Decides what a message starts that is sent without an `invocationId`. The hub of a server asks as well, before the run is parsed. */
+export function startOfMessage(message: Content | undefined): 'message' | 'answers' {
+  return message && answeredCallIds(message).length > 0 ? 'answers' : 'message';
 }
 
 function parseLive(runner: Runner, params: RunLiveParams): RunRequest {

@@ -45,13 +45,10 @@ export async function checkNotKnown(runner: Runner, request: RunRequest, request
   if (known) refuseKnown(request, requestId, known);
 }
 
-/** Does the same as `checkNotKnown` in a locked session whose events are read. */
-export function checkNotIn(
-  request: RunRequest,
-  requestId: string,
-  { run }: SessionLock,
-  { events, lastSeq }: Session,
-): void {
+/** Does the same as `checkNotKnown` in a locked session whose events are read. Does nothing for a request without an id. */
+export function checkNotIn(request: RunRequest, { run }: SessionLock, { events, lastSeq }: Session): void {
+  const { requestId } = request.config;
+  if (requestId === undefined) return;
   const search = new RequestSearch(run?.invocationId ?? '', requestId);
   // The list may begin after the first event of the session.
   const first = lastSeq - events.length + 1 - (run?.firstSeq ?? 0);

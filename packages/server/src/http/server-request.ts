@@ -162,7 +162,7 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
       this.quota.release();
     }
     const { log, known } = requested;
-    if (log.failure && !known && !log.hasEvents) throw log.failure;
+    if (log.end?.failure && !known && !log.hasEvents) throw log.end.failure;
     return new HostedRun((known ?? log).invocationId, (frames) => {
       // The first reader takes the reserved connection, unless the request has been answered without one.
       if (this.quota.used.reservedReaders > 0) this.quota.count('reservedReaders', -1);

@@ -5,7 +5,7 @@ import {
   SessionBusyError,
   type StreamingMode,
 } from '@eventloom/core';
-import { copyJson, hasResponses, isRecord, mergeRunConfigs, readTraceHeaders } from '@eventloom/core/internal';
+import { copyJson, isRecord, mergeRunConfigs, readTraceHeaders } from '@eventloom/core/internal';
 import { readRunBody, type RunBody } from '@eventloom/core/wire';
 import type { RunAsyncParams, Runner } from '@eventloom/runner';
 import { AppNotFoundError, BodyTooLargeError, RunEventNotFoundError } from '../errors.ts';
@@ -126,8 +126,8 @@ export async function startRun(
   }
   const log = server.runs.start(runner, params, { quota });
   if (waitMs !== undefined) await begunWithin(server, log, waitMs, server.platform.now() - beganMs);
-  else if (requestId !== undefined || hasResponses(newMessage)) await log.whenBegun();
-  const { failure } = log;
+  else if (requestId !== undefined || log.start === 'answers') await log.whenBegun();
+  const failure = log.end?.failure;
   if (!failure || ifKnown === 'reject' || !RequestKnownError.isInstance(failure)) return { log, known: undefined };
   // If the client requests it, a run whose process ended is resumed first.
   if (ifKnown === 'resume') await server.runs.unfinished.resume(runner, log.key, failure.invocationId);
@@ -168,7 +168,7 @@ async function begunWithin(
   waitedMs: number,
 ): Promise<void> {
   await within(platform, log.whenBegun(), Math.max(0, waitMs - waitedMs));
-  if (log.hasBegun || log.isEnded) return;
+  if (log.hasBegun || log.end) return;
   log.abort(
     new SessionBusyError(
       `another run of the session did not end within ${waitMs / 1000} s, so this run was not started and nothing was stored; ` +

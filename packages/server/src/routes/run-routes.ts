@@ -70,9 +70,11 @@ async function run(request: ServerRequest): Promise<Response> {
   if (known) return runEvents(request, requested, known.invocationId);
   await log.ended;
   if (log.publication && !runs.isDraining) await within(platform, log.publication.announced, limits.answerAfterMs);
-  if (log.isEndedElsewhere || (EventloomError.isInstance(log.failure) && isOnlyEvent(request, log, log.failure)))
+  const { end } = log;
+  const isCopied = end?.kind === 'copied' && !end.failure;
+  if (isCopied || (EventloomError.isInstance(end?.failure) && isOnlyEvent(request, log, end.failure)))
     return runEvents(request, requested, log.invocationId);
-  const failure = log.failure ?? (log.gonePosition > log.beginPosition ? tooLong(log) : undefined);
+  const failure = end?.failure ?? (log.gonePosition > log.beginPosition ? tooLong(log) : undefined);
   if (failure) return failedResponse(request, log, failure);
   const events = log.framesAfter(log.beginPosition, Infinity).map(({ json }) => json);
   return request.server.answers.answerText(log.key.userId, `[${events.join(',')}]`, invocationHeader(log.invocationId));
@@ -123,7 +125,7 @@ async function runSse(request: ServerRequest): Promise<Response> {
   const requested = await startRun(request, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE);
   const { log, known } = requested;
   await runs.untilReadable(log);
-  if (log.failure && !known && !log.hasEvents) return failedResponse(request, log, log.failure);
+  if (log.end?.failure && !known && !log.hasEvents) return failedResponse(request, log, log.end.failure);
   // A client requests numbers with the header; an EventSource sends `Last-Event-ID` when it reconnects.
   const hasEventIds = headers.get(EVENT_IDS_HEADER) === '1' || headers.has('Last-Event-ID');
   const plain = ADK_RUNNER in runnerOf(request.server, body.appName) ? adkSseFrames() : SSE_FRAMES;
@@ -157,7 +159,7 @@ async function begin(request: ServerRequest): Promise<Response> {
     state = await runs.follower.state(request.runner(), key, known.invocationId);
   } else {
     if (webhook) webhooks?.noteStored(key, log.ended);
-    if (log.failure && !log.hasBegun) return failedResponse(request, log, log.failure);
+    if (log.end?.failure && !log.hasBegun) return failedResponse(request, log, log.end.failure);
     if (log.publication) await within(platform, log.publication.announced, limits.answerAfterMs);
     state = await recordedState(request, log);
   }
@@ -178,9 +180,9 @@ async function begin(request: ServerRequest): Promise<Response> {
 
 /** Returns the state of a recorded run. A run that was left open is continued by this process or another one. */
 async function recordedState(request: ServerRequest, log: RunLog): Promise<RunState> {
-  const { invocationId, key, isEnded, earlyEnd } = log;
+  const { invocationId, key, end } = log;
   const recorded: RunState = { invocationId, state: 'running' };
-  if (!isEnded || earlyEnd) return recorded;
+  if (!end || end.kind === 'left') return recorded;
   try {
     return await request.server.runs.follower.state(request.runner(), key, invocationId);
   } catch (error) {
@@ -229,8 +231,8 @@ function failedResponse({ server: { runs } }: ServerRequest, log: RunLog, failur
 }
 
 /** Returns the invocation id of the run that prevents the requested run, or of the requested run itself if that continues. */
-function runToFollow(runs: RunHub, { key, invocationId, earlyEnd }: RunLog, failure: Error): string | undefined {
-  if (earlyEnd) return invocationId;
+function runToFollow(runs: RunHub, { key, invocationId, end }: RunLog, failure: Error): string | undefined {
+  if (end?.kind === 'left') return invocationId;
   if (UnfinishedRunError.isInstance(failure)) return failure.run.invocationId;
   if (RequestKnownError.isInstance(failure)) return failure.invocationId;
   return SessionBusyError.isInstance(failure) ? runs.holderOf(key) : undefined;

@@ -108,11 +108,12 @@ export class RunCanceller {
     await within(this.#options.platform, log.ended, this.#options.limits.answerAfterMs);
     // The session still has an open run if its end could not be stored, or its agent takes long to close. A run that has ended may have
     // calls that wait for answers.
-    const isInSession = log.earlyEnd !== undefined || (log.hasBegun && !log.isDeleted);
+    const { end } = log;
+    const isInSession = end?.kind === 'left' || (log.hasBegun && end?.kind !== 'deleted');
     // The message may be stored, or its client may send it again.
-    if (!isInSession && StorageError.isInstance(log.failure))
-      throw new StorageError('the storage did not answer the start of the run', { cause: log.failure });
-    if (!isInSession) return log.isEnded;
+    if (!isInSession && StorageError.isInstance(end?.failure))
+      throw new StorageError('the storage did not answer the start of the run', { cause: end.failure });
+    if (!isInSession) return end !== undefined;
     const { key, invocationId } = log;
     const stored = await runner.sessionService.findRun({ ...key, id: invocationId });
     if (!stored) throw runNotFound(key, invocationId);

@@ -11,7 +11,7 @@ import {
 import { RunGoesOnError } from '../errors.ts';
 import { readWithoutState } from '../sessions/event-pages.ts';
 import type { RunHub } from './run-hub.ts';
-import type { RecordedRun, RunLog } from './run-log.ts';
+import type { LogEnd, RecordedRun, RunLog } from './run-log.ts';
 import { RUN_IS_OPEN } from './run-mirror.ts';
 import { copyEnd, findMessage, findTakenRun } from './stored-frames.ts';
 
@@ -32,106 +32,123 @@ const LOST_SESSIONS =
 /** Reports the failure of a run; for a run that stays open, why its log ended: its readers only get that the run continues. */
 export function reportFailure(
   { report }: FailureHub,
-  { failure, earlyEnd, invocationId, key: { sessionId } }: RunLog,
+  { invocationId, key: { sessionId } }: RunLog,
+  { kind, failure }: LogEnd,
 ): void {
-  const cause = earlyEnd ? earlyEnd.cause : failure;
-  if (earlyEnd && StorageError.isInstance(cause)) {
+  const cause = kind === 'left' ? failure.cause : failure;
+  if (kind === 'left' && StorageError.isInstance(cause)) {
     const run = `the run ${invocationId} of session ${JSON.stringify(sessionId)}`;
     report(new StorageError(`${run} stays open: ${cause.message}`, { cause }));
   } else report(cause);
 }
 
 /**
- * Writes the outcome of a run whose stream threw into its log. Readers get a failure only if it is final: the session has the failure, or
+ * Decides how the log of a run ends whose stream threw. Readers get a failure only if it is final: the session has the failure, or
  * has nothing of the run. An open run, and a refused run whose message is stored, get RUN_GOES_ON. A run that another process has ended
  * gets its end.
  */
-export async function recordFailure(
+export async function endOfFailedRun(
   hub: FailureHub,
   log: RunLog,
   stream: RecordedRun,
   thrown: unknown,
   service: BaseSessionService,
-): Promise<void> {
+): Promise<LogEnd> {
   const failure = RunAbortedError.isInstance(thrown) && log.stopReason ? log.stopReason : toError(thrown);
-  if (stream.leavesRunOpen) return endEarly(hub, log, failure, service);
-  if (StorageError.isInstance(failure) && failure.retryable && !(await stream.whenBegun()))
-    return log.fail(unansweredStart(failure, log.requestId));
+  if (stream.leavesRunOpen) return endOfOpenRun(hub, log, failure, service);
   const asksToSendAgain = ShuttingDownError.isInstance(failure) || SessionBusyError.isInstance(failure);
-  if (failure === log.stopReason && (await stream.whenBegun())) {
+  if (await stream.whenBegun()) {
+    if (failure !== log.stopReason) return { kind: 'failed', failure };
     // The message is stored, so it must not be sent again.
-    return failStopped(hub, log, asksToSendAgain ? stoppedError(failure) : failure, service);
+    return endOfStoppedRun(hub, log, asksToSendAgain ? stoppedError(failure) : failure, service);
   }
-  if (!asksToSendAgain || (await stream.whenBegun())) return log.fail(failure);
+  if (StorageError.isInstance(failure) && failure.retryable)
+    return { kind: 'refused', failure: unansweredStart(failure, log.requestId) };
+  const { requestId } = log;
+  if (!asksToSendAgain) {
+    const isCancelled = log.isCancelled && failure === log.stopReason;
+    return isCancelled && requestId !== undefined
+      ? { kind: 'cancelled', failure, requestId }
+      : { kind: 'refused', failure };
+  }
   try {
     // Without a request id, a message that answers or resumes cannot be distinguished from other messages of its run.
-    const id = log.requestId ?? (log.mayContinue ? undefined : stream.invocationId);
+    const id = requestId ?? (log.start === 'message' ? stream.invocationId : undefined);
     const stored = id === undefined ? undefined : await findMessage(service, log.key, id);
     if (stored === undefined) {
       const isLost = StaleWriterError.isInstance(failure.cause);
       const isDeleted = isLost && !(await readWithoutState(service, { ...log.key, config: { numRecentEvents: 0 } }));
-      return log.fail(isDeleted ? new RunAbortedError(SESSION_DELETED) : failure);
+      return { kind: 'refused', failure: isDeleted ? new RunAbortedError(SESSION_DELETED) : failure };
     }
     // The same request was sent before, and its message is stored.
     log.invocationId = stored;
-    log.noteEarlyEnd(earlyEndError(failure));
+    return { kind: 'left', failure: openRunError(failure) };
   } catch (error) {
-    log.fail(toError(error));
+    return { kind: 'refused', failure: toError(error) };
   }
 }
 
-/** Ends the log of a run that was stopped with its last events in the session, because a stopped run yields nothing more. */
-async function failStopped(hub: FailureHub, log: RunLog, failure: Error, service: BaseSessionService): Promise<void> {
+/** Returns the end of a run that was stopped: its last events are in the session, because a stopped run yields nothing more. */
+async function endOfStoppedRun(
+  hub: FailureHub,
+  log: RunLog,
+  failure: Error,
+  service: BaseSessionService,
+): Promise<LogEnd> {
   try {
     const stored = await service.findRun({ ...log.key, id: log.invocationId });
     if (stored?.end) {
       await copyEnd(service, log, stored);
-      if (stored.end.state !== 'completed') log.failure = failure;
-      return;
+      return { kind: 'copied', failure: stored.end.state === 'completed' ? undefined : failure };
     }
   } catch (error) {
     hub.report(error);
   }
-  log.fail(failure);
+  return { kind: 'failed', failure };
 }
 
 /**
- * Ends the log of a run without an end: with RUN_GOES_ON, or with the end that another process stored after it took or deleted the session.
- * A run that no process can continue after this one gets an end first.
+ * Returns the end of the log of a run without an end: RUN_GOES_ON, or the end that another process stored after it took or deleted the
+ * session. A run that no process can continue after this one gets an end first.
  */
-async function endEarly(hub: FailureHub, log: RunLog, failure: Error, service: BaseSessionService): Promise<void> {
+async function endOfOpenRun(
+  hub: FailureHub,
+  log: RunLog,
+  failure: Error,
+  service: BaseSessionService,
+): Promise<LogEnd> {
   const isLeft = hub.isDraining && service.endsWithProcess;
   try {
     if (isLeft) await hub.unfinished.close(log, LOST_SESSIONS);
     const mayHaveEnded = isLeft || MAY_BE_LOST.some((type) => type.isInstance(failure));
-    if (mayHaveEnded && (await endFromSession(hub, log, service))) return;
+    const end = mayHaveEnded ? await endInSession(hub, log, service) : undefined;
+    if (end) return end;
   } catch (error) {
     hub.report(error);
   }
   if (log.isCancelled) hub.unfinished.noteCancelled(log);
-  log.noteEarlyEnd(earlyEndError(failure));
+  return { kind: 'left', failure: openRunError(failure) };
 }
 
-/** Adds the end of a run from its session to its log. Returns false while the run is open. */
-async function endFromSession({ platform }: FailureHub, log: RunLog, service: BaseSessionService): Promise<boolean> {
+/** Copies the end of a run from its session to its log. Resolves to undefined while the run is open. */
+async function endInSession(
+  { platform }: FailureHub,
+  log: RunLog,
+  service: BaseSessionService,
+): Promise<LogEnd | undefined> {
   const stored = await findTakenRun(service, platform, log.key, log.invocationId);
-  if (stored?.open) return false;
-  if (stored) {
-    log.isEndedElsewhere = true;
-    await copyEnd(service, log, stored);
-  } else {
-    log.isDeleted = true;
-    log.fail(new RunAbortedError(SESSION_DELETED));
-  }
-  return true;
+  if (!stored) return { kind: 'deleted', failure: new RunAbortedError(SESSION_DELETED) };
+  if (stored.open) return undefined;
+  await copyEnd(service, log, stored);
+  return { kind: 'copied' };
 }
 
-/** Ends the log of a run whose storage does not answer, so that its readers get the reason before the process ends. */
-export function leaveUnanswered(log: RunLog): void {
-  const away = new StorageError('the storage did not answer before the server shut down');
-  if (log.hasBegun) log.noteEarlyEnd(earlyEndError(away));
-  else log.fail(unansweredStart(away, log.requestId));
-  log.end();
+/** Returns the end of the log of a run whose storage does not answer, so that its readers get the reason before the process ends. */
+export function endOfUnansweredRun({ hasBegun, requestId }: RunLog): LogEnd {
+  const failure = new StorageError('the storage did not answer before the server shut down');
+  return hasBegun
+    ? { kind: 'left', failure: openRunError(failure) }
+    : { kind: 'refused', failure: unansweredStart(failure, requestId) };
 }
 
 /**
@@ -152,7 +169,7 @@ function unansweredStart({ message, publicMessage, cause }: StorageError, reques
 }
 
 /** Converts the reason to a RunGoesOnError: the run is open, so no follower may get a failure. */
-function earlyEndError(cause: Error): RunGoesOnError {
+function openRunError(cause: Error): RunGoesOnError {
   return new RunGoesOnError(`${RUN_IS_OPEN}; do not send the message again, but follow the run at its address`, {
     cause,
   });

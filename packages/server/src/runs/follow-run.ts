@@ -61,7 +61,7 @@ export class RunFollower {
     frames?: FrameEncoder,
   ): Promise<FollowedRun> {
     let log = await this.#findStarted(runner, key, id);
-    if (!log || log.isEnded) log = (await this.#findElsewhere(runner, key, id, position, log)) ?? log;
+    if (!log || log.end) log = (await this.#findElsewhere(runner, key, id, position, log)) ?? log;
     return log && !(isAfterEnd(log, position) && (await this.#isInSession(runner, log, position)))
       ? this.#read(runner, log, position, frames)
       : this.#followStored(runner, key, id, position, frames);
@@ -92,7 +92,7 @@ export class RunFollower {
     const log = this.#hub.inFlightRun(key, id);
     if (log?.waitsToContinue && (await findReadRun(sessionService, key, id))?.open) await log.whenBegun();
     const found = this.#hub.find(key, id);
-    if (!found?.isEnded) return found;
+    if (!found?.end) return found;
     const stored = await findReadRun(sessionService, key, id);
     if (stored && !(await isOutdated(sessionService, key, stored, found))) return found;
     this.#memory.drop(found.name);
@@ -116,10 +116,10 @@ export class RunFollower {
     position: number,
     frames: FrameEncoder | undefined,
   ): Promise<FollowedRun> {
-    const { key, invocationId, isEnded, earlyEnd, lastPosition, gonePosition } = log;
-    if (offsetOf(position) > offsetOf(lastPosition) && (isEnded || !log.isMirror))
-      throw beyondEnd(log, position, lastPosition);
-    if (isEnded && !earlyEnd && position >= lastPosition) return { invocationId, body: undefined };
+    const { key, invocationId, stream, end, lastPosition, gonePosition } = log;
+    // The log of a run in another process may be behind that run.
+    if (offsetOf(position) > offsetOf(lastPosition) && (end || stream)) throw beyondEnd(log, position, lastPosition);
+    if (end && end.kind !== 'left' && position >= lastPosition) return { invocationId, body: undefined };
     if (position >= gonePosition) return { invocationId, body: this.#readers.join(log, position, frames) };
     const untilPosition = eventPosition(offsetOf(lastPosition));
     const stored =
@@ -185,7 +185,7 @@ export class RunFollower {
     const untilPosition = failure?.position ?? lastPosition;
     const log = new RunLog(this.#memory, { key, invocationId });
     log.beginAt(untilPosition);
-    log.end(open && openError());
+    log.endWith(open ? { kind: 'left', failure: openError() } : { kind: 'copied' });
     const pages = storedFrames(sessionService, key, stored, position, lastPosition, failure);
     const first = await this.#readers.nextPage(key.userId, pages);
     if (first.done === true && !open) return { invocationId, body: undefined };
@@ -223,7 +223,7 @@ export class RunFollower {
     const name = runName(key, invocationId);
     const isLater = ({ attempt }: { readonly attempt: number }): boolean => !own || own.attempt < attempt;
     let remote: RemoteRun | undefined;
-    if (this.#mirrors.get(name)?.isEnded !== false) {
+    if (this.#mirrors.get(name)?.end || !this.#mirrors.has(name)) {
       remote = await this.#relay?.find(key, invocationId).catch((error: unknown) => {
         if (!own || !RunRelayError.isInstance(error)) throw error;
         return undefined;
@@ -234,18 +234,17 @@ export class RunFollower {
       if (stored && (await isOutdated(runner.sessionService, key, stored, remote))) remote = undefined;
     }
     const open = this.#mirrors.get(name);
-    if (open && !open.isEnded) return isLater(open) ? open : undefined;
+    if (open && !open.end) return isLater(open) ? open : undefined;
     // The relay found the run by a request with this id. The session is asked first whether it has a run with that id.
     if (remote && remote.invocationId !== invocationId) return undefined;
     // The events of a lost process are in the session if they were stored.
     if (!remote || remote.end?.kind === 'lost' || !isLater(remote)) return undefined;
     const log = new RunLog(this.#memory, { key, invocationId });
-    log.isMirror = true;
     log.attempt = remote.attempt;
     const isRead = remote.end !== undefined && position >= remote.lastPosition;
     log.beginAt(isRead ? remote.lastPosition : remote.gonePosition);
     if (isRead) {
-      log.end();
+      log.endWith({ kind: 'copied' });
     } else {
       this.#mirrors.set(name, log);
       const { platform, report } = this.#options;
@@ -272,18 +271,18 @@ export class RunFollower {
     // the session, the run that it continues keeps its stored state.
     const stored = await findReadRun(sessionService, key, id);
     if (stored) return readRunState(sessionService, this.#options.platform, key, stored);
-    if (request && !request.isEnded) return stateOf(request);
+    if (request && !request.end) return stateOf(request);
     // Another process may be about to store the message.
     const remote = await this.#hub.findWaiting(key, id);
     if (remote) return { invocationId: remote.invocationId, state: 'queued' };
     const refused = this.#hub.findRefused(key, id);
-    if (!refused?.isCancelledRequest || !refused.failure) throw runNotFound(key, id);
-    return { invocationId: refused.invocationId, state: 'interrupted', ...errorBody(refused.failure) };
+    if (refused?.end?.kind !== 'cancelled') throw runNotFound(key, id);
+    return { invocationId: refused.invocationId, state: 'interrupted', ...errorBody(refused.end.failure) };
   }
 
   /** Stops following runs of other processes. */
   stop(): void {
-    for (const log of this.#mirrors.values()) log.end(openError());
+    for (const log of this.#mirrors.values()) log.endWith({ kind: 'left', failure: openError() });
   }
 }
 
@@ -314,8 +313,8 @@ async function isOutdated(
 }
 
 /** True for the position of a stored event after the end of a log. */
-function isAfterEnd({ isEnded, lastPosition }: RunLog, position: number): boolean {
-  return isEnded && offsetOf(position) > offsetOf(lastPosition);
+function isAfterEnd({ end, lastPosition }: RunLog, position: number): boolean {
+  return end !== undefined && offsetOf(position) > offsetOf(lastPosition);
 }
 
 /** Creates the error for a number higher than that of the run's newest frame. */

@@ -397,7 +397,7 @@ describe('requests of other processes', () => {
     void readAll(hub.readers.read(log));
     relay.host?.stop(KEY, 'e-here', 'cancel');
     await log.ended;
-    expect(log.failure).toEqual(new RunAbortedError('the run was cancelled', { cancelsCalls: true }));
+    expect(log.end?.failure).toEqual(new RunAbortedError('the run was cancelled', { cancelsCalls: true }));
     expect([hub.find(KEY, 'e-here'), keptOf(log)]).toEqual([log, [expect.any(String)]]);
   });
 
@@ -406,7 +406,7 @@ describe('requests of other processes', () => {
     const log = play([new Gate()], { invocationId: 'e-here' });
     relay.host?.stop(KEY, 'e-here', 'forget');
     await platform.drain();
-    expect([log.isEnded, log.failure?.message]).toEqual([true, 'the session was deleted']);
+    expect([log.isEnded, log.end?.failure?.message]).toEqual([true, 'the session was deleted']);
     expect(hub.find(KEY, 'e-here')).toBeUndefined();
   });
 

@@ -25,8 +25,8 @@ describe('a run', () => {
     const { play, reported } = setUp();
     const log = play([say('one'), createEvent({ author: 'a', customMetadata: { size: 1n } })]);
     await log.ended;
-    expect([log.failure?.constructor, keptOf(log)]).toEqual([TypeError, ['1 one', expect.any(String)]]);
-    expect(reported).toEqual([log.failure]);
+    expect([log.end?.failure?.constructor, keptOf(log)]).toEqual([TypeError, ['1 one', expect.any(String)]]);
+    expect(reported).toEqual([log.end?.failure]);
   });
 
   test('is dropped from its kept log when it has ended, because it holds a message that may be large', async () => {
@@ -108,7 +108,7 @@ describe('a run', () => {
       }
       await log.ended;
       expect(keptOf(log)).toEqual(isEnded ? ['1 one', '2 two'] : ['1 one']);
-      expect([log.isEndedElsewhere, log.earlyEnd?.code]).toEqual([isEnded, isEnded ? undefined : 'RUN_GOES_ON']);
+      expect([log.end?.kind, log.earlyEnd?.code]).toEqual(isEnded ? ['copied', undefined] : ['left', 'RUN_GOES_ON']);
     },
   );
 
@@ -119,7 +119,7 @@ describe('a run', () => {
     await gate.reached;
     log.cancel();
     expect((await readAll(hub.readers.read(log))).at(-1)).toMatch(/^1\.\d{1,9} RUN_ABORTED$/);
-    expect(log.failure?.message).toBe('the run was cancelled');
+    expect(log.end?.failure?.message).toBe('the run was cancelled');
   });
 
   test('whose start the storage does not answer fails with an error that leaves open whether its message is stored', async () => {
@@ -129,7 +129,7 @@ describe('a run', () => {
     const fault = StorageError.of('the database', new Error('connect ECONNREFUSED db.example'));
     const log = play([fault], { taken });
     await log.ended;
-    expect(log.failure).toMatchObject({
+    expect(log.end?.failure).toMatchObject({
       code: 'STORAGE_UNAVAILABLE',
       retryable: true,
       cause: { message: 'connect ECONNREFUSED db.example' },
@@ -138,7 +138,7 @@ describe('a run', () => {
     });
     const denied = play([StorageError.of('the database', new Error('permission denied'), false)], { taken });
     await denied.ended;
-    expect(denied.failure?.message).toBe('the database is not available: permission denied');
+    expect(denied.end?.failure?.message).toBe('the database is not available: permission denied');
   });
 
   test('that fails before its first event without readers is not kept', async () => {
@@ -431,7 +431,7 @@ describe('the hub', () => {
     log.cancel();
     platform.advance(0);
     await log.ended;
-    expect(log.failure?.message).toBe('the run was cancelled');
+    expect(log.end?.failure?.message).toBe('the run was cancelled');
   });
 });
 
@@ -452,7 +452,7 @@ describe('draining', () => {
     gate.open();
     await drained;
     expect(await frames).toEqual(['retry: 2000', '1 one']);
-    expect(log.failure).toBeUndefined();
+    expect(log.end?.failure).toBeUndefined();
   });
 
   test('asks readers that connect during the drain to reconnect', async () => {
@@ -486,7 +486,7 @@ describe('draining', () => {
     const drained = hub.drain(1000);
     platform.advance(1000);
     await drained;
-    expect(log.failure).toMatchObject({ code: 'RUN_ABORTED', cause: expect.any(ShuttingDownError) });
+    expect(log.end?.failure).toMatchObject({ code: 'RUN_ABORTED', cause: expect.any(ShuttingDownError) });
   });
 
   test('ends a run whose end cannot be stored with RUN_GOES_ON for its readers, and reports why', async () => {
@@ -528,8 +528,8 @@ describe('draining', () => {
     platform.advance(2000);
     await drained;
     await log.ended;
-    expect(log.failure).toBeInstanceOf(StorageError);
-    expect(log.failure?.message).toContain('the message may have been stored nevertheless');
-    expect(reported).toEqual([log.failure]);
+    expect(log.end?.failure).toBeInstanceOf(StorageError);
+    expect(log.end?.failure?.message).toContain('the message may have been stored nevertheless');
+    expect(reported).toEqual([log.end?.failure]);
   });
 });

@@ -9,14 +9,14 @@ import {
   ShuttingDownError,
   UnfinishedRunError,
 } from '@eventloom/core';
-import { hasResponses } from '@eventloom/core/internal';
 import type { RunAsyncParams, Runner } from '@eventloom/runner';
+import { startOfMessage } from '@eventloom/runner/internal';
 import { ServerBusyError } from '../errors.ts';
 import type { RequestQuota, UserQuotas } from '../http/user-quotas.ts';
 import { boundsOf, type ServerLimits } from '../server-limits.ts';
-import { type RecordedRun, RunLog, runName } from './run-log.ts';
+import { type LogEnd, type RecordedRun, RunLog, runName } from './run-log.ts';
 import { RunMemory } from './run-memory.ts';
-import { leaveUnanswered, recordFailure, reportFailure, SESSION_DELETED } from './failed-run.ts';
+import { endOfFailedRun, endOfUnansweredRun, reportFailure, SESSION_DELETED } from './failed-run.ts';
 import { openError } from './run-mirror.ts';
 import { RunCanceller } from './cancel-run.ts';
 import { RunFollower } from './follow-run.ts';
@@ -128,7 +128,7 @@ export class RunHub {
   start(runner: HostedRunner, params: RunAsyncParams, options: StartOptions = {}): RunLog {
     const { userId, sessionId, newMessage, invocationId: resumed, runConfig: given } = params;
     const { failsOnOpenRun = false, quota } = options;
-    const mayContinue = resumed !== undefined || hasResponses(newMessage);
+    const start = resumed === undefined ? startOfMessage(newMessage) : 'resume';
     const key = { appName: runner.appName, userId, sessionId };
     const onOpenRun = given?.onOpenRun ?? runner.runConfig?.onOpenRun ?? 'finish';
     const onBusy = given?.onBusy ?? runner.runConfig?.onBusy ?? 'queue';
@@ -151,13 +151,11 @@ export class RunHub {
     const invocationId = resumed ?? stream.invocationId;
     // Answers to an active run are listed as that run once they have its session.
     const name = runName(key, isInFlight ? this.platform.newUuid() : invocationId);
-    const log = new RunLog(this.#memory, { key, invocationId, stream, controller, name, requestId, mayContinue });
+    const waitingId = start === 'message' || requestId === undefined ? undefined : this.platform.newUuid();
+    const log = new RunLog(this.#memory, { key, invocationId, stream, controller, name, requestId, start, waitingId });
     this.#active.set(name, log);
-    if (!mayContinue) log.publication = this.#relay?.publish(log);
-    else if (requestId !== undefined) {
-      log.waitingId = this.platform.newUuid();
-      log.publication = this.#relay?.publish(waitingRequest(log, log.waitingId));
-    }
+    if (start === 'message') log.publication = this.#relay?.publish(log);
+    else if (waitingId !== undefined) log.publication = this.#relay?.publish(waitingRequest(log, waitingId));
     if (quota) quota.holds++;
     void this.#listOnceBegun(log, stream, quota);
     // Asks the stream for its first event, which starts the run, before it returns.
@@ -170,7 +168,7 @@ export class RunHub {
     if (!(await stream.whenBegun())) return;
     quota?.count('queued', -1);
     log.begin(stream);
-    if (!log.mayContinue) return;
+    if (log.start === 'message') return;
     log.publication?.notify();
     log.publication?.forget();
     const name = runName(log.key, log.invocationId);
@@ -193,6 +191,7 @@ export class RunHub {
     { finishesOpenRun, quota }: Pick<StartOptions, 'quota'> & { readonly finishesOpenRun: boolean },
   ): Promise<void> {
     let stream = first;
+    let end: LogEnd = { kind: 'completed' };
     try {
       for (let tries = 1; ; tries++) {
         try {
@@ -207,27 +206,45 @@ export class RunHub {
     } catch (thrown) {
       // If an event cannot be recorded, the run is closed, so that its session is unlocked.
       await stream.return().catch(() => undefined);
-      if (!log.isEnded) await recordFailure(this, log, stream, stream.failure ?? thrown, runner.sessionService);
+      if (!log.end) end = await endOfFailedRun(this, log, stream, stream.failure ?? thrown, runner.sessionService);
     }
     if (!log.hasBegun) quota?.count('queued', -1);
     quota?.count('runs', -1);
     quota?.release();
     // The server shut down before the run ended.
-    if (log.isEnded) return;
-    const isCancelledRequest = !log.hasBegun && log.isCancelledRequest;
+    if (log.end) return;
+    const wasActive = this.#active.get(log.name) === log && this.#active.delete(log.name);
+    // A refused request that would have continued a run is listed under the id of that run.
+    const isListed = wasActive && (end.kind !== 'refused' || log.start === 'message');
     // The run that a cancelled request would have continued has not ended.
-    if (log.waitingId !== undefined && isCancelledRequest) log.invocationId = log.waitingId;
-    const wasFound = this.#active.get(log.name) === log && this.#active.delete(log.name) && !log.waitsToContinue;
-    log.end();
-    // If a run failed before its first event, its error is the response to its request, and the log is not kept.
-    if (wasFound && !isCancelledRequest && !log.earlyEnd && !log.isDeleted && (log.hasEvents || log.wasRead)) {
-      this.#memory.keep(log.name, log);
-    } else {
-      if (!log.earlyEnd) log.publication?.forget();
-      if (isCancelledRequest) this.#memory.keep((log.name = runName(log.key, log.requestId ?? '')), log);
-      else log.release();
+    if (end.kind === 'cancelled') log.invocationId = log.waitingId ?? log.invocationId;
+    log.endWith(end);
+    switch (end.kind) {
+      case 'cancelled':
+        log.publication?.forget();
+        log.name = runName(log.key, end.requestId);
+        this.#memory.keep(log.name, log);
+        break;
+      case 'left':
+        log.release();
+        break;
+      case 'deleted':
+        this.#forget(log);
+        break;
+      case 'completed':
+      case 'failed':
+      case 'copied':
+      case 'refused':
+        // If a run failed before its first event, its error is the response to its request, and the log is not kept.
+        if (isListed && (log.hasEvents || log.wasRead)) this.#memory.keep(log.name, log);
+        else this.#forget(log);
     }
-    if (log.failure !== undefined) reportFailure(this, log);
+    if (end.failure) reportFailure(this, log, end);
+  }
+
+  #forget(log: RunLog): void {
+    log.publication?.forget();
+    log.release();
   }
 
   /**
@@ -318,7 +335,7 @@ export class RunHub {
    * @throws RunRelayError
    */
   async refuseCancelled({ sessionService }: HostedRunner, key: SessionKey, requestId: string): Promise<void> {
-    if (!this.findRefused(key, requestId)?.isCancelledRequest) return;
+    if (this.findRefused(key, requestId)?.end?.kind !== 'cancelled') return;
     if ((await sessionService.findRun({ ...key, id: requestId })) ?? (await this.findWaiting(key, requestId))) return;
     throw new RunAbortedError(
       `requestId: the request ${JSON.stringify(requestId)} was cancelled before its run began; use a new id for a new message`,
@@ -333,7 +350,7 @@ export class RunHub {
     const { firstFrame, publication } = log;
     // A run that ends meanwhile is answered in one piece, without a stream.
     await new Promise<void>((resolve) => void this.platform.schedule(0, resolve));
-    if (log.isEnded && !publication) return;
+    if (log.end && !publication) return;
     const readable = publication ? Promise.all([firstFrame, publication.announced]) : firstFrame;
     await within(this.platform, readable, this.limits.answerAfterMs);
   }
@@ -370,7 +387,7 @@ export class RunHub {
   }
 
   async #endAndForget(log: RunLog): Promise<void> {
-    if (!log.isEnded) {
+    if (!log.end) {
       log.abort(new RunAbortedError(SESSION_DELETED));
       await log.ended;
     }
@@ -390,10 +407,10 @@ export class RunHub {
     const reason = shuttingDown();
     const callsOff = [
       this.platform.schedule(timeoutMs / 2, () => {
-        for (const log of logs) if (!log.isEnded) log.stopAtCommit(reason);
+        for (const log of logs) if (!log.end) log.stopAtCommit(reason);
       }),
       this.platform.schedule(timeoutMs, () => {
-        for (const log of logs) if (!log.isEnded) log.abort(reason);
+        for (const log of logs) if (!log.end) log.abort(reason);
       }),
     ];
     const over = [...logs.map(({ ended }) => ended), this.unfinished.stop()];
@@ -401,8 +418,9 @@ export class RunHub {
     for (const callOff of callsOff) callOff();
     // These runs wait for a storage that does not answer.
     for (const log of this.#active.values()) {
-      leaveUnanswered(log);
-      reportFailure(this, log);
+      const end = endOfUnansweredRun(log);
+      log.endWith(end);
+      reportFailure(this, log, end);
     }
     this.#active.clear();
     this.follower.stop();

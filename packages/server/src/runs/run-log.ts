@@ -8,6 +8,7 @@ import {
 } from '@eventloom/core';
 import { ChunkWriter, EPOCH_CYCLE, isBookkeeping } from '@eventloom/core/internal';
 import type { RunStream } from '@eventloom/runner';
+import type { StartKind } from '@eventloom/runner/internal';
 import { errorBody } from '../http/error-response.ts';
 import { quotedName } from '../http/request-body.ts';
 import type { RunMemory } from './run-memory.ts';
@@ -34,9 +35,28 @@ interface RunLogParams {
   readonly name?: string | undefined;
   /** The id of the request that began the run, or continued it here, if the caller gave one. */
   readonly requestId?: string | undefined;
-  /** True for a run that may continue an earlier one: its id and the first position of its log are known once it has its session. */
-  readonly mayContinue?: boolean | undefined;
+  /** Default: `message`. */
+  readonly start?: StartKind | undefined;
+  /** See `RunLog.waitingId`. */
+  readonly waitingId?: string | undefined;
 }
+
+/** The end of a log. */
+export type LogEnd =
+  /** The run completed in this process. */
+  | { readonly kind: 'completed'; readonly failure?: undefined }
+  /** The run failed or was aborted after its message was stored. The last frame has the failure. */
+  | { readonly kind: 'failed'; readonly failure: Error }
+  /** The frames of the end are copies, from the session or from another process. `failure`: why this process stopped the run. */
+  | { readonly kind: 'copied'; readonly failure?: Error | undefined }
+  /** The run continues in another process, or later. The failure is not a frame, because the run has further events. */
+  | { readonly kind: 'left'; readonly failure: EventloomError }
+  /** The session was deleted during the run. */
+  | { readonly kind: 'deleted'; readonly failure: Error }
+  /** The run ended before its message was stored. After a StorageError the message may be stored nevertheless. */
+  | { readonly kind: 'refused'; readonly failure: Error }
+  /** The run was cancelled under this id of its request before it began. */
+  | { readonly kind: 'cancelled'; readonly failure: Error; readonly requestId: string };
 
 /**
  * Number of characters that a run appends before other work runs: a few events at first, so that its beginning is sent immediately, then
@@ -63,36 +83,23 @@ export class RunLog implements RelayedLog {
   stream: Pick<RecordedRun, 'invocationId'> | undefined;
   invocationId: string;
   readonly requestId: string | undefined;
+  /** The kind of the run's start. Answers and a resume continue another run: its id and the first position of its log are known later. */
+  readonly start: StartKind;
   /** Id of a request that waits to continue a run, by which other processes find it; undefined for other runs, and without a request id. */
-  waitingId: string | undefined;
+  readonly waitingId: string | undefined;
   attempt = 0;
   /** The sequence number of the run's message in its session; undefined until the run has its session, and in a mirror. */
   firstSeq: number | undefined;
-  isEnded = false;
-  /** The reason why the log ended before the run; undefined for a run that ended. */
-  earlyEnd: EventloomError | undefined;
-  /** The failure of the run, in the form in which its caller gets it. */
-  failure: Error | undefined;
+  /** Undefined while the log may get frames. */
+  end: LogEnd | undefined;
   /** Publishes the log to other processes. */
   publication: RunPublication | undefined;
   /** True once an event was recorded. */
   hasEvents = false;
   /** True once the log had a reader. */
   wasRead = false;
-  readonly mayContinue: boolean;
-  /** True once the run has its session and its message is stored. */
-  hasBegun = false;
-  #begun: PromiseWithResolvers<boolean> | undefined;
-  /** True if another process took the run and ended it: the frames of its end, and its failure, are from the session. */
-  isEndedElsewhere = false;
-  /** True if the session was deleted during the run. */
-  isDeleted = false;
   /** True once the run was asked to end. */
   isCancelled = false;
-  /** True for a copy of a log of another process. */
-  isMirror = false;
-  /** True once only readers need the log. */
-  isReleased = false;
   /** Number of requests that are about to read the log. */
   pending = 0;
   /** Stops copying the log of another process; undefined unless this log is such a copy. */
@@ -104,6 +111,9 @@ export class RunLog implements RelayedLog {
   beginPosition = 0;
   gonePosition = 0;
   lastPosition = 0;
+  #begun: PromiseWithResolvers<boolean> | undefined;
+  /** The kept frames are needed by the run or the memory of ended runs, only by readers, or by nobody: then they do not count any more. */
+  #neededBy: 'run' | 'readers' | 'nobody';
   readonly #memory: RunMemory;
   readonly #chunkWriter = new ChunkWriter();
   readonly #firstFrame: PromiseWithResolvers<void> = Promise.withResolvers();
@@ -123,24 +133,40 @@ export class RunLog implements RelayedLog {
   #chunks = 0;
   #charsOfTurn = CHARS_OF_FIRST_TURN;
   #charsLeft = CHARS_OF_FIRST_TURN;
-  #isRemoved = false;
 
   constructor(memory: RunMemory, params: RunLogParams) {
-    const { key, invocationId, stream, controller, name = '', requestId, mayContinue = false } = params;
+    const { key, invocationId, stream, controller, name = '', requestId, start = 'message', waitingId } = params;
     this.#memory = memory;
     this.key = key;
     this.invocationId = invocationId;
     this.stream = stream;
+    this.#neededBy = stream ? 'run' : 'readers';
     this.#controller = controller;
     this.abortSignal = controller?.signal;
     this.name = name;
     this.requestId = requestId;
-    this.mayContinue = mayContinue;
+    this.start = start;
+    this.waitingId = waitingId;
+  }
+
+  /** True once the run has its session and its message is stored. */
+  get hasBegun(): boolean {
+    return this.firstSeq !== undefined;
   }
 
   /** True while a run that may continue an earlier one waits for its session. */
   get waitsToContinue(): boolean {
-    return this.mayContinue && !this.hasBegun;
+    return this.start !== 'message' && !this.hasBegun;
+  }
+
+  /** See `RelayedLog`. Others read `end`. */
+  get isEnded(): boolean {
+    return this.end !== undefined;
+  }
+
+  /** See `RelayedLog`. Others read `end`. */
+  get earlyEnd(): EventloomError | undefined {
+    return this.end?.kind === 'left' ? this.end.failure : undefined;
   }
 
   /** The number of kept frames. */
@@ -156,14 +182,13 @@ export class RunLog implements RelayedLog {
     this.firstSeq = firstSeq;
     this.#offset = beginOffset;
     if (beginOffset > 0) this.beginAt(eventPosition(beginOffset));
-    this.hasBegun = true;
     this.#begun?.resolve(true);
   }
 
   /** Resolves to true when the run's message is stored, to false if the run ended before that. Never rejects. */
   whenBegun(): Promise<boolean> {
     this.#begun ??= Promise.withResolvers();
-    if (this.hasBegun || this.isEnded) this.#begun.resolve(this.hasBegun);
+    if (this.hasBegun || this.end) this.#begun.resolve(this.hasBegun);
     return this.#begun.promise;
   }
 
@@ -199,22 +224,11 @@ export class RunLog implements RelayedLog {
     }
   }
 
-  /** Writes the failure stored in the session as the last frame. */
-  fail(failure: Error): void {
-    this.failure = failure;
-    this.#append(this.#nextChunk(), JSON.stringify(errorBody(failure)));
-  }
-
-  /** Records why the log ends before the run. The reason is not a frame, because the run has further events. */
-  noteEarlyEnd(reason: EventloomError): void {
-    this.failure = reason;
-    this.earlyEnd = reason;
-  }
-
   /** Ends the log. Readers can still read the remaining frames. */
-  end(earlyEnd: EventloomError | undefined = this.earlyEnd): void {
-    this.earlyEnd = earlyEnd;
-    this.isEnded = true;
+  endWith(end: LogEnd): void {
+    this.end = end;
+    if (end.failure && end.kind !== 'copied' && end.kind !== 'left')
+      this.#append(this.#nextChunk(), JSON.stringify(errorBody(end.failure)));
     this.stream = undefined;
     this.#begun?.resolve(this.hasBegun);
     this.#firstFrame.resolve();
@@ -228,15 +242,9 @@ export class RunLog implements RelayedLog {
     return this.#stopReason;
   }
 
-  /** True if the request was cancelled, for a run that has not begun: then nothing of the request is stored. */
-  get isCancelledRequest(): boolean {
-    const { requestId, isCancelled, failure } = this;
-    return requestId !== undefined && isCancelled && failure !== undefined && failure === this.#stopReason;
-  }
-
   /** Cancels the run. Does nothing for a run that has ended. */
   cancel(): void {
-    if (this.isEnded) return;
+    if (this.end) return;
     this.isCancelled = true;
     this.abort(new RunAbortedError('the run was cancelled', { cancelsCalls: true }));
   }
@@ -254,19 +262,16 @@ export class RunLog implements RelayedLog {
 
   /** Frees the memory of the log as soon as its last reader has left. */
   release(): void {
-    this.isReleased = true;
+    this.#neededBy = 'readers';
     this.dropIfUnread();
   }
 
-  /** Stops mirroring a run of another process, or drops a released log, unless the log has readers. */
+  /** Frees the memory of a released log, and stops copying the log of another process, unless the log has readers. */
   dropIfUnread(): void {
-    if (this.pending + this.readers.size > 0) return;
-    const { stopMirroring } = this;
-    this.stopMirroring = undefined;
-    stopMirroring?.();
-    if (!stopMirroring && !this.isReleased) return;
+    if (this.#neededBy !== 'readers' || this.pending + this.readers.size > 0) return;
+    this.#neededBy = 'nobody';
+    this.stopMirroring?.();
     this.#memory.remove(this);
-    this.#isRemoved = true;
   }
 
   /** Adds frames of another process, or of the session, that the log does not have yet. */
@@ -299,7 +304,7 @@ export class RunLog implements RelayedLog {
     this.#frames[this.#dropped++] = { position: frame.position, json: '' };
     this.gonePosition = frame.position;
     this.chars -= frame.json.length;
-    if (!this.#isRemoved) this.#memory.count(this, -frame.json.length);
+    if (this.#neededBy !== 'nobody') this.#memory.count(this, -frame.json.length);
     if (this.#dropped < COMPACT_AT) return;
     this.#frames = this.#frames.slice(this.#dropped);
     this.#dropped = 0;
@@ -315,7 +320,7 @@ export class RunLog implements RelayedLog {
     this.chars += json.length;
     this.#charsLeft -= json.length;
     if (json.length > this.largestChars) this.largestChars = json.length;
-    if (!this.#isRemoved) this.#memory.count(this, json.length);
+    if (this.#neededBy !== 'nobody') this.#memory.count(this, json.length);
     if (this.#frames.length === 1) this.#firstFrame.resolve();
     for (const reader of this.readers) reader.notify();
     this.publication?.notify();

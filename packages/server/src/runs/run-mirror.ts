@@ -35,14 +35,14 @@ export class RunMirror implements LogMirror {
     const { log } = this.#params;
     if (this.#reading || this.#lacksFramesBefore(gonePosition))
       this.#queue(() => this.#fillAndCopy(frames, gonePosition));
-    else if (!log.isEnded) log.copy(frames);
+    else if (!log.end) log.copy(frames);
   }
 
   mirrorEnded(end: RelayEnd): void {
     const { log } = this.#params;
     if (end.kind === 'lost') this.#queue(() => this.#endFromSession(end.error));
-    else if (this.#reading) this.#queue(async () => log.end());
-    else if (!log.isEnded) log.end();
+    else if (this.#reading) this.#queue(async () => log.endWith({ kind: 'copied' }));
+    else if (!log.end) log.endWith({ kind: 'copied' });
   }
 
   /** True if frames before this position are missing. */
@@ -55,11 +55,12 @@ export class RunMirror implements LogMirror {
     const { log, platform, report } = this.#params;
     const reading: Promise<void> = (this.#reading ?? Promise.resolve()).then(async () => {
       try {
-        if (!log.isEnded) await work();
+        if (!log.end) await work();
       } catch (error) {
         report(error);
         const isDeleted = SessionNotFoundError.isInstance(error);
-        if (!log.isEnded) log.end(isDeleted ? runNotFound(log.key, log.invocationId) : openError());
+        const failure = isDeleted ? runNotFound(log.key, log.invocationId) : openError();
+        if (!log.end) log.endWith({ kind: 'left', failure });
       }
       if (this.#reading === reading) this.#reading = undefined;
     });
@@ -86,17 +87,18 @@ export class RunMirror implements LogMirror {
     const { key, invocationId } = log;
     try {
       const stored = await service.findRun({ ...key, id: invocationId });
-      if (!stored) log.end(runNotFound(key, invocationId));
+      if (!stored) log.endWith({ kind: 'left', failure: runNotFound(key, invocationId) });
       else if (stored.open) {
-        log.end((await readNotBegun(service, key, stored)) ? notBegun(invocationId) : error);
+        const isNotBegun = await readNotBegun(service, key, stored);
+        log.endWith({ kind: 'left', failure: isNotBegun ? notBegun(invocationId) : error });
       } else {
         await copyEnd(service, log, stored);
-        log.end();
+        log.endWith({ kind: 'copied' });
       }
     } catch (failure) {
       report(failure);
     }
-    if (!log.isEnded) log.end(error);
+    if (!log.end) log.endWith({ kind: 'left', failure: error });
   }
 }
 

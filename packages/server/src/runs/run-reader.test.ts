@@ -148,7 +148,7 @@ describe('a format whose writer throws', () => {
     await expect(cut).rejects.toThrow('the server failed to answer');
     expect(await whole).toEqual(['1 one', '2 two', '3 three']);
     await run.ended;
-    expect([run.failure, run.readers.size, hub.inFlight]).toEqual([undefined, 0, 0]);
+    expect([run.end?.failure, run.readers.size, hub.inFlight]).toEqual([undefined, 0, 0]);
     expect(reported).toEqual([new TypeError('the writer is broken')]);
     expect(() => platform.advance(60_000)).not.toThrow();
   });
@@ -259,7 +259,7 @@ describe('a reader that starts with stored events', () => {
     gate.open();
     end.open();
     await run.ended;
-    expect(run.failure).toBeUndefined();
+    expect(run.end?.failure).toBeUndefined();
   });
 });
 

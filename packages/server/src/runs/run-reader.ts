@@ -102,7 +102,7 @@ export class RunReader {
 
   /** Writes new frames if the connection waits for them. */
   notify(): void {
-    if (this.#onMore && this.#log && (!this.isGathering || this.#log.isEnded)) this.#write(this.#log);
+    if (this.#onMore && this.#log && (!this.isGathering || this.#log.end)) this.#write(this.#log);
   }
 
   /** Sends a heartbeat to a silent connection, and closes a connection that has not read for `MAX_MISSED_BEATS` heartbeats. */
@@ -176,7 +176,7 @@ export class RunReader {
     }
     const log = this.#log;
     if (this.#earlier && log) return this.#pullEarlier(log, this.#earlier);
-    if (!log || ((log.isEnded || !this.isGathering) && this.#write(log))) return undefined;
+    if (!log || ((log.end || !this.isGathering) && this.#write(log))) return undefined;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#onMore = resolve;
     return promise;
@@ -220,11 +220,12 @@ export class RunReader {
         text += this.#frames.encode(frame.json, frame.position);
         this.#position = frame.position;
       }
-      const isAtEnd = log.isEnded && (this.#position ?? position) >= log.lastPosition;
+      const { end } = log;
+      const isAtEnd = end !== undefined && (this.#position ?? position) >= log.lastPosition;
       isLast = isAtEnd && text.length <= MAX_WRITE_CHARS;
       // The reason is not a frame of the run. It has no number, so a client that reconnects skips no frame.
-      if (isLast)
-        text += log.earlyEnd ? SSE_RETRY + this.#ending(log.earlyEnd, addressOf(log)) : (this.#frames.end ?? '');
+      if (isLast && end?.kind === 'left') text += SSE_RETRY + this.#ending(end.failure, addressOf(log, end.failure));
+      else if (isLast) text += this.#frames.end ?? '';
     } catch (error) {
       this.#cut(error);
       return true;
@@ -313,8 +314,8 @@ export class RunReader {
 }
 
 /** Returns the address of a run that continues, for the error that ends its stream. */
-function addressOf({ earlyEnd, key, invocationId }: RunLog): Pick<ErrorBody, 'run'> {
-  return RunGoesOnError.isInstance(earlyEnd) ? { run: runPath(key, invocationId) } : {};
+function addressOf({ key, invocationId }: RunLog, reason: Error): Pick<ErrorBody, 'run'> {
+  return RunGoesOnError.isInstance(reason) ? { run: runPath(key, invocationId) } : {};
 }
 
 /**
@@ -390,7 +391,7 @@ export class RunReaders {
       );
     }
     log.wasRead = true;
-    const isWhole = log.isEnded && !log.earlyEnd && !earlier && log.chars < MAX_WRITE_CHARS && !this.#isDraining;
+    const isWhole = log.end && log.end.kind !== 'left' && !earlier && log.chars < MAX_WRITE_CHARS && !this.#isDraining;
     const from = position ?? log.beginPosition;
     if (isWhole && from >= log.gonePosition) {
       return encodeFrames(log.framesAfter(from, Infinity), frames) + (frames.end ?? '');
@@ -434,7 +435,7 @@ export class RunReaders {
     if (ofUser?.delete(reader) && ofUser.size === 0) this.#byUser.delete(log.key.userId);
     if (this.#byUser.size === 0) this.stop();
     log.readers.delete(reader);
-    if (log.isMirror || log.isReleased) log.dropIfUnread();
+    log.dropIfUnread();
     if (failure !== undefined) this.#options.report(failure);
   }
 

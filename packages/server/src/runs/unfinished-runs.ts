@@ -298,7 +298,7 @@ export class UnfinishedRuns {
       const log = this.#params.hub.start(runner, params, { failsOnOpenRun: true });
       this.#resumed++;
       if (onBusy === 'reject') this.#begins.push(log.whenBegun());
-      return log.ended.then(() => this.#ended(runner, run, log.failure, onBusy));
+      return log.ended.then(() => this.#ended(runner, run, log.end?.failure, onBusy));
     } catch (error) {
       if (ServerBusyError.isInstance(error)) this.#hasMore = true;
       else if (!isElsewhere(error)) throw error;
