@@ -1,3 +1,4 @@
+import { createEvent, node, type NodeContext, Workflow } from '@eventloom/adk';
 import { END, type GraphAgent, START, StateGraph } from '@eventloom/graph';
 import { Gate } from '@eventloom/testing';
 
@@ -18,4 +19,16 @@ export function graph(): { readonly agent: GraphAgent; readonly gate: Gate } {
     .addEdge('right', END)
     .compile();
   return { agent, gate };
+}
+
+/** Creates a workflow like the graph: its first node chooses one of two others, which wait for the gate. */
+export function workflow(): { readonly agent: Workflow; readonly gate: Gate } {
+  const gate = new Gate();
+  const wait = (name: string) => node(() => gate.pass().then(() => `went ${name}`), { name });
+  const choose = node((_context: NodeContext, text: string) => createEvent({ route: text }), { name: 'choose' });
+  const edges = [
+    ['START', choose],
+    [choose, { left: wait('left'), right: wait('right') }],
+  ] as const;
+  return { agent: new Workflow({ name: 'flow', edges }), gate };
 }

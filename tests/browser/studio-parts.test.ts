@@ -3,7 +3,7 @@ import { functionResponseEvent, Gate, modelEvent, userEvent } from '@eventloom/t
 import type { Locator } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { pageBytes } from './page-bytes.ts';
-import { graph } from './studio-graph.ts';
+import { graph, workflow } from './studio-graph.ts';
 import { keepPicture, KEY, send, useStudio, violations } from './studio-page.ts';
 import { look, pay, saveMany } from './studio-tools.ts';
 
@@ -317,6 +317,29 @@ describe('a graph', () => {
     await page.getByRole('slider').press('Home');
     await page.locator('[data-node=choose][data-state=active]').waitFor();
     await expect.poll(() => page.locator('path[data-taken=true]').count()).toBe(1);
+    expect(errors).toEqual([]);
+  });
+});
+
+describe('a workflow', () => {
+  test('highlights the active node and the path that was taken, and its trace has the nodes', async () => {
+    const { agent, gate } = workflow();
+    const { page, errors } = await open([], { agent, hasSpans: true });
+    await page.getByRole('tab', { name: 'Agents' }).click();
+    await page.locator('[data-node=left][data-state=idle]').waitFor();
+    await send(page, 'left');
+    await page.locator('[data-node=left][data-state=active]').waitFor();
+    await page.locator('[data-node=choose][data-state=done]').waitFor();
+    await page.getByRole('tab', { name: 'Trace' }).click();
+    const unfinished = page.locator('.waterfall > li[data-open=true] .span-name');
+    await expect.poll(() => unfinished.allTextContents()).toEqual(['run', 'flow', 'left']);
+    gate.open();
+    const all = page.locator('.waterfall > li[data-open=false] .span-name');
+    await expect.poll(() => all.allTextContents()).toEqual(['run', 'flow', 'choose', 'left']);
+    await keepPicture(page, 'workflow-trace');
+    await page.getByRole('tab', { name: 'Agents' }).click();
+    await page.locator('[data-node=left][data-state=done]').waitFor();
+    await page.locator('[data-node=right][data-state=idle]').waitFor();
     expect(errors).toEqual([]);
   });
 });

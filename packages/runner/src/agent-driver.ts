@@ -167,7 +167,8 @@ export class AgentDriver implements AgentEvents {
 function startAgent(context: InvocationContext): AgentEvents {
   const { invocation, agent, progress } = context;
   const run = progress.shouldYieldToEventLoop() ? runAfterYielding : undefined;
-  const operation = invocation.operations?.start({ kind: 'agent', context });
+  const { operations } = invocation;
+  const operation = operations && agent.isObserved ? operations.start({ kind: 'agent', context }) : undefined;
   if (!operation) return run ? run(context) : agent.runIn(context);
   return observeGenerator(operation, context.abortGuard, () => (run ? run(context) : agent.runIn(context)));
 }

@@ -179,6 +179,10 @@ function toContext({ runs, invocationContext }: NodePlace): Content {
 
 /** Runs nothing: the sub-invocation that runs it only stores its message. */
 class InputReader extends BaseAgent {
+  override get isObserved(): boolean {
+    return false;
+  }
+
   /** Calls no callbacks. */
   override runIn(): AsyncGenerator<Event, void, void> {
     return this.runAsyncImpl();
@@ -202,6 +206,10 @@ class NodeTurn extends BaseAgent {
     this.#agent = agent;
     this.#input = input;
     this.#node = node;
+  }
+
+  override get isObserved(): boolean {
+    return false;
   }
 
   protected override get makesCompleteEvents(): boolean {

@@ -63,16 +63,8 @@ export class NodeAttempts {
         await this.#attempt(node, context, name, input);
         this.#warnOfStoppedRuns(context, name);
         return;
-      } catch (thrown) {
-        if (NodeInterruptedError.isInstance(thrown)) {
-          // Runs beside the one that waits come to their ends or to questions of their own, unless the time of the attempt is up.
-          const started = context.dynamicRuns.started.values();
-          await guard.until(Promise.allSettled(started)).catch(() => undefined);
-          return;
-        }
+      } catch (error) {
         place.guard.check();
-        const { reason } = guard.signal;
-        const error: unknown = AdkNodeTimeoutError.isInstance(reason) ? reason : thrown;
         if (!retry || DynamicNodeFailError.isInstance(error) || !isRetried(retry, attempt, error)) {
           // A value that cannot be marked as reported is thrown as an error, so that one event reports it.
           const failure: unknown = typeof error === 'object' && error !== null ? error : toError(error);
@@ -118,7 +110,33 @@ export class NodeAttempts {
       );
   }
 
-  async #attempt(node: BaseNode, context: AdkNodeContext, name: string, input: unknown): Promise<void> {
+  /** Runs one attempt, inside an operation if the run is observed. The node of a root workflow is the agent, which has an operation already. */
+  #attempt(node: BaseNode, context: AdkNodeContext, name: string, input: unknown): Promise<void> {
+    const { invocationContext: own } = context;
+    const { operations } = own.invocation;
+    const operation = node === own.agent ? undefined : operations?.start({ kind: 'node', context: own, name });
+    const work = (): Promise<void> => this.#runToEnd(node, context, name, input);
+    return operation ? operation.around(work, () => context.output) : work();
+  }
+
+  /** Runs one attempt until it is done or waits for a person. @throws AdkNodeTimeoutError when its time is up */
+  async #runToEnd(node: BaseNode, context: AdkNodeContext, name: string, input: unknown): Promise<void> {
+    const { guard } = context;
+    try {
+      await this.#readEvents(node, context, name, input);
+    } catch (thrown) {
+      if (NodeInterruptedError.isInstance(thrown)) {
+        // Runs beside the one that waits come to their ends or to questions of their own, unless the time of the attempt is up.
+        const started = context.dynamicRuns.started.values();
+        await guard.until(Promise.allSettled(started)).catch(() => undefined);
+        return;
+      }
+      const { reason } = guard.signal;
+      throw AdkNodeTimeoutError.isInstance(reason) ? reason : thrown;
+    }
+  }
+
+  async #readEvents(node: BaseNode, context: AdkNodeContext, name: string, input: unknown): Promise<void> {
     const { guard } = context;
     const events = node.run(context, input);
     try {

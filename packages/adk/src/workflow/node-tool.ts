@@ -112,6 +112,10 @@ class NodeCall extends BaseAgent {
     this.#onOutput = onOutput;
   }
 
+  override get isObserved(): boolean {
+    return false;
+  }
+
   protected override get makesCompleteEvents(): boolean {
     return true;
   }

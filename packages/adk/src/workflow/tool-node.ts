@@ -20,6 +20,7 @@ import {
   isToolResult,
   jsonOrText,
   type LedgerOutcome,
+  type ObservedOperation,
   personRequests,
   runUnderLedger,
 } from '@eventloom/core/internal';
@@ -72,7 +73,11 @@ export class ToolNode extends BaseNode {
       : undefined;
     const ran = await runUnderLedger(invocationContext, { callId, name: tool.name }, before, tool, {
       toolContext,
-      runTool: () => runTool(tool, args, toolContext),
+      runTool: () => {
+        const operation = invocation.operations?.start({ kind: 'tool', context: toolContext, name: tool.name, args });
+        const work = (): Promise<LedgerOutcome> => runTool(tool, args, toolContext, operation);
+        return operation ? operation.around(work, ({ response }) => response) : work();
+      },
     });
     const { response = {}, parts, actions = createEventActions() } = ran;
     const requests = personRequests(invocationContext, [{ id, name: tool.name, args }], actions).flat();
@@ -99,6 +104,7 @@ async function runTool(
   tool: BaseTool,
   toolArgs: Record<string, unknown>,
   toolContext: ToolContext,
+  operation: ObservedOperation | undefined,
 ): Promise<LedgerOutcome> {
   const { plugins } = toolContext.invocationContext;
   let result: unknown = await plugins.first('beforeToolCallback', { tool, toolArgs, toolContext });
@@ -106,6 +112,7 @@ async function runTool(
     result ??= await tool.runAsync({ args: toolArgs, toolContext });
   } catch (thrown) {
     if (toolContext.abortSignal.aborted || StorageError.isInstance(thrown)) throw thrown;
+    operation?.failWith(thrown);
     const error = toError(thrown);
     result = await plugins.first('onToolErrorCallback', { tool, toolArgs, toolContext, error });
     // Clients read the output, and the error of an agent may quote what its model threw only for the program.

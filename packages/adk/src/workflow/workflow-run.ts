@@ -29,6 +29,7 @@ const RUN_OPTIONS: OptionRules<AdkRunNodeOptions> = {
 
 /** The properties of an outer node that the nodes it runs depend on. */
 interface Outer {
+  readonly invocationContext: InvocationContext;
   readonly nodePath: string;
   readonly activation: string;
   readonly branch: string | undefined;
@@ -158,8 +159,10 @@ export class WorkflowRun implements NodeRuns {
       return known;
     }
     const declared = node.isolationScope === true ? `${nodePath}@${options.runId}` : node.isolationScope;
+    const { invocationContext } = outer;
     const context = new AdkNodeContext({
-      invocationContext: this.context,
+      // A context of its own, which holds the operation that observes the node.
+      invocationContext: invocationContext.withInvocation(invocationContext.invocation),
       runs: this,
       nodePath,
       runId: options.runId,

@@ -316,6 +316,7 @@ export async function* runNodeAsInvocation(
   let result: NodeResult | undefined;
   yield* run.stream.during(async (guard) => {
     const outer = {
+      invocationContext: context,
       nodePath: '',
       // Agents and tools of each execution have ids of their own.
       activation: run.history.isRepeated ? context.executionId : '',

@@ -193,6 +193,11 @@ export abstract class BaseAgent {
     return false;
   }
 
+  /** False for an agent that only runs another one, and has no operation of its own: see `Instrumentation`. @internal */
+  get isObserved(): boolean {
+    return true;
+  }
+
   /** True for an agent that stores its own checkpoints in resumable runs. Default: false, and only its start is stored. */
   protected get storesProgress(): boolean {
     return false;

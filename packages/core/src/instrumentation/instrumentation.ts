@@ -34,7 +34,7 @@ export type Operation =
       readonly name: string;
       readonly args: Readonly<Record<string, unknown>>;
     }
-  /** One attempt of a node of a graph. The agent, the tool or the nodes that it runs are inside it. */
+  /** One attempt of a node of a graph or a workflow. The agent, the tool or the nodes that it runs are inside it. */
   | { readonly kind: 'node'; readonly context: InvocationContext; readonly name: string };
 
 /**
