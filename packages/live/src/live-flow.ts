@@ -9,6 +9,7 @@ import {
   type LiveLlmResponse,
   type LlmRequest,
   RunAbortedError,
+  type BaseAgent,
 } from '@eventloom/core';
 import {
   type AbortGuard,
@@ -16,9 +17,18 @@ import {
   EventQueue,
   moveResponseParts,
   type ObservedOperation,
+  type SessionCall,
+  Calls,
 } from '@eventloom/core/internal';
-import type { LlmAgent } from '@eventloom/llm-agent';
-import { createTurn, missingToolsetsEvent, ModelCall, type AgentTurn } from '@eventloom/llm-agent/internal';
+import { type LlmAgent, isLlmAgent } from '@eventloom/llm-agent';
+import {
+  createTurn,
+  missingToolsetsEvent,
+  ModelCall,
+  type AgentTurn,
+  answersTo,
+  prepareTools,
+} from '@eventloom/llm-agent/internal';
 import { CloseTimeout } from './close-timeout.ts';
 import { givesControlAway, LiveToolCalls } from './live-tool-calls.ts';
 import { type Ending, LiveEnding } from './live-ending.ts';
@@ -28,7 +38,6 @@ import { type LiveRecordings, recordingsOf } from './live-recordings.ts';
 import { prepareLiveRequest } from './prepare-live-request.ts';
 import type { QueueLiveRun } from './queue-live-run.ts';
 import { isLoss, ReconnectPolicy } from './reconnect-policy.ts';
-import { resumeAnswered } from './resume-answered.ts';
 import { closeConnection, ServiceSession } from './service-session.ts';
 
 /** Time that callbacks, stores and transfers have to finish after the client disconnected, in milliseconds. */
@@ -354,4 +363,37 @@ export class LiveFlow {
     void this.#session.close();
     if (this.#ending.isEnded) this.#connecting.abort(new RunAbortedError('the live run has ended'));
   }
+}
+
+/** Resumes the calls that an event of the client answers: those of the agent that has control, and those of agents before it. */
+async function resumeAnswered(
+  turn: AgentTurn,
+  event: Event,
+  ownTools: LlmRequest['toolsDict'],
+  running: LiveToolCalls,
+  flow: LiveFlow,
+): Promise<void> {
+  const { session, invocation } = turn.context;
+  const stored = session.events.findLast(({ id }) => id === event.id);
+  const answered = stored ? Calls.of(session, invocation.derived).answeredIn(stored) : [];
+  for (const theirs of [turn, ...otherAgents(turn, answered)]) {
+    const { toRun } = answersTo(answered, theirs.context);
+    if (toRun.size === 0) continue;
+    const prepared = theirs === turn ? undefined : await prepareTools(theirs);
+    if (prepared?.changes) await flow.emit(prepared.changes);
+    const tools = prepared?.tools ?? ownTools;
+    const calls = Array.from(toRun.values(), ({ call }) => call);
+    running.start({ turn: theirs, tools, eventId: '', calls, answered: toRun });
+  }
+}
+
+/** Returns the other agents that made these calls, without agents that the tree no longer has. */
+function otherAgents({ agent, context }: AgentTurn, answered: readonly SessionCall[]): Iterable<AgentTurn> {
+  const steps = new Map<BaseAgent, AgentTurn>();
+  for (const { event, branch } of answered) {
+    const other = context.invocation.rootAgent.findAgent(event.author);
+    if (!other || other.name === agent.name || steps.has(other) || !isLlmAgent(other)) continue;
+    steps.set(other, createTurn(other, context.forAgent(other, { branch })));
+  }
+  return steps.values();
 }

@@ -16,7 +16,7 @@ import type { BaseLiveRequestQueue } from '../live/live-request-queue.ts';
 import type { BaseMemoryService } from '../memory/memory-service.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { PluginManager } from '../plugin/plugin-manager.ts';
-import { withReadOnlyState } from '../session/read-only-state.ts';
+import { withReadOnlyState } from '../state/state.ts';
 import { type Session, sessionKeyOf } from '../session/session.ts';
 import type { BaseSessionService } from '../session/session-service.ts';
 import type { BaseTool } from '../tool/base-tool.ts';

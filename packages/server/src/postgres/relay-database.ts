@@ -1,8 +1,8 @@
-import { EventloomError, type Platform } from '@eventloom/core';
+import { EventloomError, type Platform, ConfigurationError } from '@eventloom/core';
 import { RunRelayError } from '../errors.ts';
-import { migrateRunRelay } from './migrate-run-relay.ts';
-import { type PostgresPool, reasonOf } from '@eventloom/core/internal';
+import { type PostgresPool, reasonOf, listenToClient, migrateTables, versionOf } from '@eventloom/core/internal';
 import type { RelayTables } from './relay-tables.ts';
+import { migrations } from './relay-schema.ts';
 
 /** The database of a relay. It creates missing tables before the first statement. A statement that exceeds the time limit fails. */
 export class RelayDatabase {
@@ -49,4 +49,39 @@ export class RelayDatabase {
     await this.#ready;
     return (await this.#pool.query({ text, values })).rows;
   }
+}
+
+/**
+ * Migrates the relay's tables to the version of this program.
+ *
+ * @throws ConfigurationError if a newer program created the tables
+ */
+async function migrateRunRelay(pool: PostgresPool, tables: RelayTables): Promise<void> {
+  const place = { meta: tables.meta, versionKey: 'relay.schema', schema: tables.schema };
+  const version = await versionOf(pool, place);
+  checkVersion(version);
+  if (version === migrations.length) return;
+  const client = await pool.connect();
+  listenToClient(client);
+  let isBroken = false;
+  try {
+    await migrateTables(
+      client,
+      place,
+      migrations.map((step) => step(tables)),
+      checkVersion,
+    );
+  } catch (error) {
+    await client.query({ text: 'ROLLBACK' }).catch(() => void (isBroken = true));
+    throw error;
+  } finally {
+    client.release(isBroken);
+  }
+}
+
+function checkVersion(version: number): void {
+  if (version > migrations.length)
+    throw new ConfigurationError(
+      `the run relay's tables have version ${version}, and this program supports versions up to ${migrations.length}; update @eventloom/server`,
+    );
 }

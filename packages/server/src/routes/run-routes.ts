@@ -30,7 +30,6 @@ import {
   sseResponse,
 } from '../http/responses.ts';
 import type { BodySpec, HttpRoute } from '../http/route.ts';
-import { preferredWait } from '../http/preferred-wait.ts';
 import { HostedRun } from '../http/hosted-run.ts';
 import { readRequestedRun, parseRunBody, type RequestedRun, runnerOf, startRun } from '../http/start-run.ts';
 import type { RunHub } from '../runs/run-hub.ts';
@@ -38,6 +37,7 @@ import type { RunLog } from '../runs/run-log.ts';
 import { within } from '../runs/within.ts';
 import { runPath, sessionPath } from '../runs/run-log.ts';
 import { RUN_STATE_SCHEMA, type RunState } from '../runs/run-state.ts';
+import { quotedName } from '../http/request-body.ts';
 
 const RUN = { component: 'RunBody', read: readRunBody } satisfies BodySpec;
 
@@ -336,3 +336,27 @@ export const runRoutes: readonly HttpRoute[] = [
     handle: begin,
   },
 ];
+
+/** Maximum wait that a client can request, and the default, in seconds. */
+const MAX_WAIT_S = 60;
+const DEFAULT_WAIT_S = 30;
+
+/**
+ * Reads from the header `Prefer: wait=<seconds>` (RFC 7240) how long a client waits for its run to begin. Other
+ * preferences are ignored.
+ *
+ * @returns seconds, at most 60; 30 if the header has no wait
+ * @throws InvalidRequestError for a wait that is not a number of seconds, or is given twice
+ */
+export function preferredWait(header: string | null): number {
+  const waits = (header ?? '')
+    .split(',')
+    .map((preference) => preference.split(';')[0]?.trim() ?? '')
+    .filter((preference) => /^wait(?:\s*=|$)/i.test(preference));
+  const [wait] = waits;
+  if (wait === undefined) return DEFAULT_WAIT_S;
+  const [, seconds] = /^wait\s*=\s*"?([1-9]\d{0,5})"?$/i.exec(wait) ?? [];
+  if (seconds === undefined || waits.length > 1)
+    throw new InvalidRequestError(`Prefer: expected one wait=<seconds> of at least 1, got ${quotedName(header ?? '')}`);
+  return Math.min(Number(seconds), MAX_WAIT_S);
+}

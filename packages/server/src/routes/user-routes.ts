@@ -1,11 +1,18 @@
 import { ConfigurationError } from '@eventloom/core';
 import { describeKind, isRecord } from '@eventloom/core/internal';
-import { toCommonRequest } from '../http/userless-request.ts';
 import { checkProtocolResponse } from '../http/protocol-response.ts';
 import { checkId } from '../http/request-body.ts';
 import type { HttpRoute, RouteSpec } from '../http/route.ts';
 import type { ServerRequest } from '../http/server-request.ts';
-import { checkProtocols, type Protocol, type ProtocolRoute, type RunOwner, specOf } from '../protocol.ts';
+import {
+  checkProtocols,
+  type Protocol,
+  type ProtocolRoute,
+  type RunOwner,
+  specOf,
+  type CommonRequest,
+  type ProtocolRequest,
+} from '../protocol.ts';
 import type { FrontContext } from '../server-context.ts';
 import { artifactRoutes } from './artifact-routes.ts';
 import { graphRoutes } from './graph-routes.ts';
@@ -95,4 +102,40 @@ function checkOwner(path: string, owner: unknown): RunOwner {
   throw new ConfigurationError(
     `${path}: owner: expected { appName, userId } with two strings, got ${describeKind(owner)}; throw an InvalidRequestError for a request that names no user`,
   );
+}
+
+/** The methods of a request that act for its user. */
+const USER_METHODS = [
+  'startRun',
+  'followRun',
+  'cancelRun',
+  'runState',
+  'requireSameUser',
+  'agent',
+  'sessions',
+  'artifacts',
+] as const satisfies readonly Exclude<keyof ProtocolRequest, keyof CommonRequest>[];
+
+/**
+ * Returns the part of a request for code that runs before its user is known, or without one. In JavaScript this code can call the other methods,
+ * which throw a ConfigurationError.
+ *
+ * @param path the path of the route, for error messages
+ */
+function toCommonRequest(path: string, request: ServerRequest<FrontContext>): CommonRequest {
+  const common: CommonRequest = {
+    raw: request.raw,
+    user: request.user,
+    param: (name) => request.param(name),
+    query: (name) => request.query(name),
+    bytes: () => request.bytes(),
+    json: () => request.json(),
+  };
+  for (const method of USER_METHODS)
+    Reflect.set(common, method, () => {
+      throw new ConfigurationError(
+        `${path}: ${method}: the request has no user here; call it in handle of a route in routes, whose owner is checked`,
+      );
+    });
+  return common;
 }

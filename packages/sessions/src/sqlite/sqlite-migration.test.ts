@@ -2,8 +2,7 @@ import { ConfigurationError, createEvent, StaleWriterError } from '@eventloom/co
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { MIGRATIONS, migrateSessions } from '../sql/schema.ts';
-import { SqliteConnection } from './sqlite-connection.ts';
-import { SqliteSessionService } from './sqlite-session-service.ts';
+import { SqliteConnection, SqliteSessionService } from './sqlite-session-service.ts';
 
 const KEY = { appName: 'app', userId: 'ada', sessionId: 'session' };
 const event = (id: string) => createEvent({ id, author: 'agent', timestamp: 1 });

@@ -1,10 +1,12 @@
 import { type MaybePromise, StorageError, systemPlatform } from '@eventloom/core';
 import { type OptionRules, checkOptions } from '@eventloom/core/internal';
-import { LockLine, type OpenSqlite, openSqlite } from '@eventloom/core/internal/node';
-import type { DatabaseSync } from 'node:sqlite';
+import { LockLine, type OpenSqlite, openSqlite, SqliteTransactions } from '@eventloom/core/internal/node';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { DriverSessionService, type DriverSessionServiceOptions } from '../driver-session-service.ts';
 import { SqlSessionDriver } from '../sql/sql-session-driver.ts';
-import { SqliteConnection } from './sqlite-connection.ts';
+import { MAX_PAGE_CHARS } from '../session-driver.ts';
+import { withinLimit } from '../sql/size-limit.ts';
+import type { RowTexts, SqlConnection } from '../sql/sql-connection.ts';
 
 /**
  * The failures that an acknowledged write survives. `process`: any end of this process, including kill -9. After a power failure or a crash
@@ -92,5 +94,36 @@ export class SqliteSessionService extends DriverSessionService {
   /** Closes the file, unless the database was given as an option. Optional: no data is lost without it. Do not call the service afterwards. */
   close(): void {
     this.#opened.close();
+  }
+}
+
+const MAX_TEXT_BYTES = 64 * 1024 * 1024;
+
+/** The texts of rows: every value is in its row. */
+const TEXTS: RowTexts = {
+  maxBytes: MAX_TEXT_BYTES,
+  write: (json, kind, name) => withinLimit(json, MAX_TEXT_BYTES, kind, name),
+  read: (text) => JSON.parse(String(text)),
+  sizeOf: (text) => String(text).length,
+};
+
+/** A connection of node:sqlite. */
+export class SqliteConnection extends SqliteTransactions implements SqlConnection {
+  readonly shared = true;
+  readonly texts = TEXTS;
+  readonly maxPageChars = MAX_PAGE_CHARS;
+  readonly #database: DatabaseSync;
+
+  constructor(database: DatabaseSync) {
+    super(database);
+    this.#database = database;
+  }
+
+  prepare(sql: string): StatementSync {
+    return this.#database.prepare(sql);
+  }
+
+  exec(sql: string): void {
+    this.#database.exec(sql);
   }
 }

@@ -1,6 +1,6 @@
 import { InvalidRequestError } from '@eventloom/core';
 import { expect, test } from 'vitest';
-import { preferredWait } from './preferred-wait.ts';
+import { preferredWait } from './run-routes.ts';
 
 test.each([
   [null, 30],
