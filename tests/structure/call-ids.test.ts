@@ -17,6 +17,7 @@ const PASSING = [
   'packages/core/src/event/event.ts',
   'packages/core/src/event/strict-adk.ts',
   'packages/graph/src/node-commits.ts',
+  'packages/llm-agent/src/loop.ts',
   'packages/llm-agent/src/model-call.ts',
   'packages/llm-agent/src/running-calls.ts',
   'packages/multi-agent/src/agent-tool.ts',
