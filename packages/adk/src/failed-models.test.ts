@@ -11,18 +11,30 @@ import {
   type InvocationContext,
   LiveRequestQueue,
   LlmAgent,
+  LoggingPlugin,
   node,
   type NodeContext,
   type RunConfig,
   Workflow,
 } from './index.ts';
 
-/** Records the runs that the plugin was called after. */
+/** Records the agents and runs that the plugin was called after, as plugins of the ADK do. */
 class Ends extends BasePlugin {
   readonly calls: string[] = [];
 
+  override afterAgentCallback(): undefined {
+    this.calls.push('after agent');
+  }
+
   override afterRunCallback(): void {
     this.calls.push('after');
+  }
+}
+
+/** Records the failed ones too. */
+class EndsAndErrors extends Ends {
+  override onAgentErrorCallback(): undefined {
+    this.calls.push('agent error');
   }
 
   override onRunErrorCallback(): void {
@@ -33,10 +45,10 @@ class Ends extends BasePlugin {
 async function talk(
   model: ScriptedModel,
   runConfig: RunConfig = {},
-  ends = new Ends('ends'),
+  plugin: BasePlugin = new Ends('ends'),
 ): Promise<(string | undefined)[]> {
   const agent = new LlmAgent({ name: 'helper', model });
-  const runner = new InMemoryRunner({ agent, appName: 'app', plugins: [ends] });
+  const runner = new InMemoryRunner({ agent, appName: 'app', plugins: [plugin] });
   const { id: sessionId } = await runner.sessionService.createSession({ appName: 'app', userId: 'ann' });
   const codes = [];
   const newMessage = { role: 'user', parts: [{ text: 'Hello?' }] };
@@ -79,19 +91,25 @@ test('one call too many ends the run with an error event, and is not thrown', as
   expect(await talk(model, { maxLlmCalls: 1 })).toEqual([undefined, undefined, 'LLM_CALL_LIMIT']);
 });
 
-test('afterRunCallback is called after an error that is only an event, and not after one that is thrown', async () => {
-  const overloaded = new ModelError('the model is overloaded', { errorCode: 'UNAVAILABLE' });
-  const ends = new Ends('ends');
-  await talk(new ScriptedModel([overloaded]), {}, ends);
-  expect(ends.calls).toEqual(['after', 'error']);
-  const thrown = new Ends('thrown');
-  await expect(talk(new ScriptedModel([new Error('no')]), {}, thrown)).rejects.toThrow('no');
-  expect(thrown.calls).toEqual(['error']);
+test.each([
+  ['afterRunCallback of a plugin', new Ends('ends'), ['after']],
+  ['onRunErrorCallback of a plugin that has both', new EndsAndErrors('ends'), ['agent error', 'error']],
+])('%s is called after a run whose error is only an event', async (_title, ends, calls) => {
+  await talk(new ScriptedModel([new ModelError('the model is overloaded', { errorCode: 'UNAVAILABLE' })]), {}, ends);
+  expect(ends.calls).toEqual(calls);
 });
 
-test('afterRunCallback is called after a run that is aborted', async () => {
-  const abort = new AbortController();
+test('afterRunCallback is not called after a run whose error is thrown', async () => {
   const ends = new Ends('ends');
+  await expect(talk(new ScriptedModel([new Error('no')]), {}, ends)).rejects.toThrow('no');
+  expect(ends.calls).toEqual([]);
+});
+
+test.each([
+  ['afterRunCallback of a plugin', new Ends('ends'), ['after']],
+  ['onRunErrorCallback of a plugin that has both', new EndsAndErrors('ends'), ['error']],
+])('%s is called after a run that is aborted', async (_title, ends, calls) => {
+  const abort = new AbortController();
   const stop = new FunctionTool({ name: 'stop', description: 'Stops.', execute: () => abort.abort() });
   const agent = new LlmAgent({
     name: 'helper',
@@ -103,7 +121,15 @@ test('afterRunCallback is called after a run that is aborted', async () => {
   const newMessage = { role: 'user', parts: [{ text: 'Stop.' }] };
   const { signal: abortSignal } = abort;
   for await (const _event of runner.runAsync({ userId: 'ann', sessionId, newMessage, abortSignal }));
-  expect(ends.calls).toEqual(['after', 'error']);
+  expect(ends.calls).toEqual(calls);
+});
+
+test('a LoggingPlugin logs a failed run once', async () => {
+  const lines: string[] = [];
+  const plugin = new LoggingPlugin({ log: (line) => lines.push(line) });
+  await talk(new ScriptedModel([new ModelError('the model is overloaded', { errorCode: 'UNAVAILABLE' })]), {}, plugin);
+  const ends = lines.filter((line) => /COMPLETED|FAILED|ERROR$/.test(line));
+  expect(ends).toEqual(['LLM ERROR', 'AGENT ERROR', 'INVOCATION FAILED'].map((end) => `[logging_plugin] ${end}`));
 });
 
 test('the error of a live connection of the program is thrown as it is, and the queue of the run is closed', async () => {

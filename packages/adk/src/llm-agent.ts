@@ -328,13 +328,13 @@ export class AdkLlmAgent extends LlmAgent {
   }
 
   protected override runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
-    const hasAfter = this.afterAgentCallback.length > 0 || context.plugins.has('afterAgentCallback');
+    const hasAfter = this.afterAgentCallback.length > 0;
     const runTurn = (): AsyncGenerator<Event, void, void> =>
       hasAfter ? this.#runTurn(context, super.runAsyncImpl(context)) : super.runAsyncImpl(context);
     return this.#tasks.length === 0 ? runTurn() : runTasks(context, this.#tasks, runTurn);
   }
 
-  /** Calls `afterAgentCallback` also after a failed call of a model, as the ADK does. */
+  /** Calls `afterAgentCallback` of the agent also after a failed call of a model, as the ADK does. */
   async *#runTurn(
     context: InvocationContext,
     events: AsyncGenerator<Event, void, void>,

@@ -4,7 +4,7 @@ import {
   type BaseArtifactService,
   type BaseCredentialService,
   type BaseMemoryService,
-  type BasePlugin,
+  BasePlugin,
   type BaseSessionService,
   ConfigurationError,
   type Content,
@@ -374,15 +374,20 @@ function isOnlyEvent(error: unknown): boolean {
   return isServiceError(error) || LlmCallLimitError.isInstance(error);
 }
 
-/** Calls `afterRunCallback` of the plugins after a run that was aborted or whose error is only an event, as the ADK does. */
+/**
+ * Calls `afterRunCallback` of the plugins after a run that was aborted or whose error is only an event, as the ADK does. Plugins with an
+ * `onRunErrorCallback`, which the ADK does not have, get that call instead.
+ */
 class AfterSilentErrors extends RunnerPlugin {
   constructor() {
     super('eventloom-after-silent-errors');
   }
 
   override async onRunErrorCallback({ invocationContext, error }: OfFailedRun): Promise<void> {
-    if (isOnlyEvent(error) || RunAbortedError.isInstance(error))
-      await invocationContext.plugins.all('afterRunCallback', { invocationContext });
+    if (!isOnlyEvent(error) && !RunAbortedError.isInstance(error)) return;
+    for (const plugin of invocationContext.plugins.plugins)
+      if (plugin.onRunErrorCallback === BasePlugin.prototype.onRunErrorCallback)
+        await plugin.afterRunCallback({ invocationContext });
   }
 }
 

@@ -73,7 +73,7 @@ export async function* runWithCallbacks(
 
 /**
  * Runs the callbacks after an agent, and yields their content and changes as an event.
- * @param isDone true to mark the agent as done
+ * @param isDone true to mark the agent as done; false after a failure, for which plugins have `onAgentErrorCallback`
  */
 export async function* runAfterCallbacks(
   agent: BaseAgent,
@@ -82,7 +82,7 @@ export async function* runAfterCallbacks(
 ): AsyncGenerator<Event, void, void> {
   const after = new CallbackContext({ invocationContext: context });
   const added = await firstAnswer(
-    context.plugins.first('afterAgentCallback', { agent, callbackContext: after }),
+    isDone ? context.plugins.first('afterAgentCallback', { agent, callbackContext: after }) : undefined,
     agent.afterAgentCallback,
     after,
   );
@@ -119,7 +119,7 @@ type Callback<P, R> = (params: P) => R | undefined | void | Promise<R | undefine
 
 /** Returns the answer of the plugins, otherwise the first of the agent's own callbacks. False and other values without content are no answer. */
 export async function firstAnswer<P, R extends object>(
-  ofPlugins: Promise<R | undefined | void>,
+  ofPlugins: Promise<R | undefined | void> | undefined,
   callbacks: readonly Callback<P, R>[],
   params: P,
 ): Promise<R | undefined> {
