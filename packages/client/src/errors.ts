@@ -13,6 +13,8 @@ export class ServerError extends EventloomError {
     { status = 200, serverCode = 'HTTP' }: { readonly status?: number; readonly serverCode?: string | undefined } = {},
   ) {
     super(message, { retryable: [429, 502, 503, 504].includes(status) });
+    // Not that of the class, which bundlers shorten.
+    this.name = 'ServerError';
     this.status = status;
     this.serverCode = serverCode;
   }
@@ -24,4 +26,5 @@ export class ServerError extends EventloomError {
 export class ConnectionLostError extends EventloomError {
   static override readonly code = 'CONNECTION_LOST';
   static override readonly retryable = true;
+  override readonly name = 'ConnectionLostError';
 }

@@ -140,6 +140,60 @@ describe('a chat', () => {
     );
   });
 
+  describe('with a request for a confirmation', () => {
+    const pay = new FunctionTool({
+      name: 'pay',
+      description: 'Pays.',
+      requireConfirmation: true,
+      execute: () => ({ paid: true }),
+    });
+    const script: readonly ScriptedStep[] = [{ calls: [{ name: 'pay' }] }, { text: 'Wait.' }, { text: 'Done.' }];
+    const start = async () => {
+      const { session, requests } = startServer([...script, 'Hello.'], { tools: [pay] });
+      const chat = new AgentChat(session);
+      await chat.send('Pay');
+      const [request] = chat.snapshot.conversation.requests;
+      if (!request) return expect.unreachable();
+      return { chat, session, request, requests };
+    };
+    const yes = { kind: 'confirmation', confirmed: true } as const;
+
+    test('reads the session again when its answer is refused because somebody else has answered', async () => {
+      const { chat, session, request } = await start();
+      const other = new AgentChat(session);
+      await other.load();
+      await other.answer([request, yes]);
+      await chat.answer([request, { ...yes, confirmed: false }]);
+      expect(chat.snapshot).toMatchObject({ status: 'idle', error: { status: 400 }, failed: 'run' });
+      expect(chat.snapshot.conversation.requests).toEqual([]);
+      expect(shown(chat.snapshot)).toEqual(shown(other.snapshot));
+    });
+
+    test('sends one answer when two are given, and says meanwhile which request is being answered', async () => {
+      const { chat, request, requests } = await start();
+      const answering = new Set<string>();
+      chat.subscribe(() => answering.add([...chat.snapshot.answering].join()));
+      await Promise.all([chat.answer([request, yes]), chat.answer([request, yes])]);
+      expect(chat.snapshot).toMatchObject({ status: 'idle', error: undefined, answering: new Set() });
+      expect(answering).toEqual(new Set(['', request.id]));
+      expect(requests.filter((each) => each === 'POST /run_sse')).toHaveLength(2);
+    });
+
+    test('reads the session again on refresh, but only if another page has changed it', async () => {
+      const { chat, session, request, requests } = await start();
+      await chat.load();
+      requests.length = 0;
+      await chat.refresh();
+      expect(requests).toHaveLength(1);
+      const other = new AgentChat(session);
+      await other.load();
+      await other.answer([request, yes]);
+      await chat.refresh();
+      expect(chat.snapshot).toMatchObject({ status: 'idle', conversation: { requests: [] } });
+      expect(shown(chat.snapshot)).toEqual(shown(other.snapshot));
+    });
+  });
+
   test('shows the present state, which other sessions of the user wrote too, and the changes of its runs after it', async () => {
     const note = new FunctionTool({
       name: 'note',

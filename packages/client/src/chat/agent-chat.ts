@@ -2,6 +2,7 @@ import type { Event } from '@eventloom/core';
 import type { ClientRun, RunOptions } from '../client-run.ts';
 import { type Conversation, emptyConversation, endRun, type PersonRequest, reduceEvents } from '../conversation.ts';
 import { checkOptions, isRecord, newId, wrongValue } from '../http.ts';
+import { ServerError } from '../errors.ts';
 import type { ClientSession } from '../eventloom-client.ts';
 import { answerPart, type ClientMessage, messageEvent, type PersonAnswer, toContent } from '../messages.ts';
 
@@ -19,6 +20,8 @@ export interface ChatSnapshot {
    * read or rewound, which says nothing about its runs.
    */
   readonly failed: 'run' | 'session' | undefined;
+  /** Ids of the requests whose answers the server has neither accepted nor refused yet. */
+  readonly answering: ReadonlySet<string>;
 }
 
 /** Options of an `AgentChat`. */
@@ -57,6 +60,7 @@ export class AgentChat {
     status: 'idle',
     error: undefined,
     failed: undefined,
+    answering: new Set(),
   };
   /** The runs that are read. */
   readonly #runs = new Set<ClientRun>();
@@ -67,6 +71,8 @@ export class AgentChat {
   #loaded: Promise<void> | undefined;
   /** True if the session is known to exist. */
   #exists = false;
+  /** The answers that the server has neither accepted nor refused, by the ids of their requests: each resolves when its run has ended. */
+  readonly #answers = new Map<string, Promise<void>>();
   /** Resolves when the server has accepted or refused the newest message; undefined afterwards. */
   #sent: Promise<void> | undefined;
 
@@ -90,22 +96,33 @@ export class AgentChat {
   }
 
   /**
-   * Reads the session once the messages before have been sent, or after 5 seconds, and follows its newest run if that is in progress. A session that does not
-   * exist is shown as empty. Resolves when the run has ended.
+   * Reads the session once the messages before have been sent, or after 5 seconds, and follows its newest run if that is in progress.
+   * A session that does not exist is shown as empty. Resolves when the run has ended.
    */
   async load(): Promise<void> {
     await this.#do('loading', async (signal) => {
-      const newest = await this.#holdMessages(this.#readSession(signal));
-      if (!newest) return;
-      // The newest event may not belong to a run, if a client imported the session.
-      const run = await this.session.follow(newest).state({ ifExists: true });
-      if (run?.state === 'running' || run?.state === 'queued')
-        await this.#read(signal, (options) => this.session.follow(newest, options));
+      await this.#holdMessages(this.#readSession(signal));
+      await this.#followNewest(signal);
     });
   }
 
-  /** Reads the session. @returns the run of its newest event */
-  async #readSession(signal: AbortSignal): Promise<string | undefined> {
+  /**
+   * Reads the session again if it has events that the chat does not show, because another page or program wrote them. Does nothing while
+   * the session or a run is read, and if the server cannot be asked.
+   */
+  async refresh(): Promise<void> {
+    if (this.#actions > 0 || !this.#exists) return;
+    const page = await this.session.listEvents({ order: 'desc', limit: 1 }).catch(() => undefined);
+    const newest = page?.items[0];
+    if (this.#actions > 0 || !newest || this.#snapshot.events.some(({ id }) => id === newest.id)) return;
+    await this.load();
+  }
+
+  /**
+   * Reads the session once the messages before have been sent, or after 5 seconds.
+   * @param isWanted called with the new conversation; false leaves the snapshot as it is
+   */
+  async #readSession(signal: AbortSignal, isWanted = (_: Conversation): boolean => true): Promise<boolean> {
     if (this.#sent) {
       const { promise: waited, resolve } = Promise.withResolvers<void>();
       const timer = setTimeout(resolve, MAX_WAIT_MS);
@@ -113,27 +130,50 @@ export class AgentChat {
       clearTimeout(timer);
     }
     const session = await this.session.get({ ifExists: true });
-    if (signal.aborted) return undefined;
-    this.#exists = session !== undefined;
+    if (signal.aborted) return false;
     const events = session?.events ?? [];
     // The present state: other sessions and requests write it too, without an event of this session.
-    this.#set({ events, conversation: { ...reduceEvents(emptyConversation, events), state: session?.state ?? {} } });
-    return events.at(-1)?.invocationId;
+    const conversation = { ...reduceEvents(emptyConversation, events), state: session?.state ?? {} };
+    if (!isWanted(conversation)) return false;
+    this.#exists = session !== undefined;
+    this.#set({ events, conversation });
+    return true;
+  }
+
+  /** Reads the session if one of these requests, whose answers were refused, no longer waits. @returns true if it does not */
+  async #readIfAnswered(signal: AbortSignal, ids: readonly string[]): Promise<boolean> {
+    const hasAnswer = ({ requests }: Conversation): boolean =>
+      !ids.every((id) => requests.some((request) => request.id === id));
+    // The refusal is the error to show, also if the session cannot be read.
+    return ids.length > 0 && this.#readSession(signal, hasAnswer).catch(() => false);
+  }
+
+  /** Reads the run of the newest event, if it is in progress. */
+  async #followNewest(signal: AbortSignal): Promise<void> {
+    const newest = this.#snapshot.events.at(-1)?.invocationId;
+    if (signal.aborted || !newest) return;
+    // The newest event may not belong to a run, if a client imported the session.
+    const run = await this.session.follow(newest).state({ ifExists: true });
+    if (run?.state === 'running' || run?.state === 'queued')
+      await this.#read(signal, (options) => this.session.follow(newest, options));
   }
 
   /**
    * Sends a message of the user, shows it at once, and resolves when the run has ended. While the session is read, the message waits for that. While
    * another run is in progress, both are read, and `run.onBusy` decides about the other one. A failure is in `snapshot.error`. Answers to requests
-   * are shown when the server has accepted them: after a refusal the requests still wait, and can be answered again.
+   * are shown when the server has accepted them: after a refusal the requests still wait, and can be answered again. If they do not, because
+   * somebody else has answered them, the session is read again.
    */
   async send(message: ClientMessage): Promise<void> {
     const content = toContent(message);
+    const answered = content.parts?.flatMap(({ functionResponse }) => functionResponse?.id ?? []) ?? [];
     const { promise, resolve } = Promise.withResolvers<void>();
     const before = this.#sent;
     this.#sent = promise;
     const settle = (): void => {
       resolve();
       if (this.#sent === promise) this.#sent = undefined;
+      if (answered.some((id) => this.#answers.delete(id))) this.#set({ answering: new Set(this.#answers.keys()) });
     };
     const send = async (signal: AbortSignal): Promise<void> => {
       if (this.#loaded) await this.#loaded;
@@ -153,7 +193,18 @@ export class AgentChat {
         },
       );
     };
-    await this.#do('running', (signal) => send(signal).finally(settle), true);
+    const sendOrRead = async (signal: AbortSignal): Promise<void> => {
+      try {
+        await send(signal).finally(settle);
+      } catch (error) {
+        if (!signal.aborted && ServerError.isInstance(error) && (await this.#readIfAnswered(signal, answered))) {
+          this.#set({ error, failed: 'run' });
+          await this.#followNewest(signal);
+        }
+        throw error;
+      }
+    };
+    await this.#do('running', sendOrRead, true);
   }
 
   /** Notes the run of a message, which is known when the server has accepted it. */
@@ -167,9 +218,20 @@ export class AgentChat {
     });
   }
 
-  /** Answers one or more requests to the person in one message. Answer requests of the same reply together. Resolves when the run has ended. */
+  /**
+   * Answers one or more requests to the person in one message. Answer requests of the same reply together. Resolves when the run has ended. An
+   * answer to a request whose answer is being sent is not sent: see `answering`.
+   */
   async answer(...answers: readonly (readonly [request: PersonRequest, answer: PersonAnswer])[]): Promise<void> {
-    await this.send(answers.map(([request, answer]) => answerPart(request, answer)));
+    const earlier = answers.flatMap(([{ id }]) => this.#answers.get(id) ?? []);
+    const further = answers.filter(([{ id }]) => !this.#answers.has(id));
+    if (further.length > 0) {
+      const sending = this.send(further.map(([request, answer]) => answerPart(request, answer)));
+      for (const [{ id }] of further) this.#answers.set(id, sending);
+      this.#set({ answering: new Set(this.#answers.keys()) });
+      earlier.push(sending);
+    }
+    await Promise.all(earlier);
   }
 
   /** Ends the runs that are in progress, also those whose message is being sent. Does nothing if there is none. @throws ServerError */

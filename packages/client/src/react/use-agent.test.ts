@@ -93,6 +93,26 @@ describe('a chat in a page', () => {
     await expect.poll(newestParts).toEqual([{ text: 'Blue sky.' }]);
   });
 
+  test('reads what another page did when the page becomes visible again', async () => {
+    const page = Object.assign(new EventTarget(), { visibilityState: 'visible' });
+    vi.stubGlobal('document', page);
+    const server = startServer([{ text: 'Blue.' }, { text: 'Red.' }]);
+    await open(server);
+    await act(() => newest.send('What color?'));
+    await new AgentChat(server.session).send('And at night?');
+    page.visibilityState = 'hidden';
+    page.dispatchEvent(new Event('visibilitychange'));
+    expect(shown()).toBe('idle: What color? | Blue.');
+    page.visibilityState = 'visible';
+    page.dispatchEvent(new Event('visibilitychange'));
+    await act(() => expect.poll(() => newest.messages.length).toBe(4));
+    expect(shown()).toBe('idle: What color? | Blue. | And at night? | Red.');
+    act(() => renderer?.unmount());
+    const before = server.requests.length;
+    page.dispatchEvent(new Event('visibilitychange'));
+    expect(server.requests).toHaveLength(before);
+  });
+
   test('keeps the objects of messages that did not change', async () => {
     const server = startServer([{ text: 'Blue.' }, { text: 'Red.' }]);
     await open(server);

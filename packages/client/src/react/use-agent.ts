@@ -11,7 +11,7 @@ export interface UseAgentOptions extends SessionKey, AgentChatOptions {
 }
 
 /** The result of `useAgent`: a snapshot of the chat, and the actions of the person. */
-export interface UseAgentResult extends Pick<ChatSnapshot, 'status' | 'error' | 'failed'> {
+export interface UseAgentResult extends Pick<ChatSnapshot, 'status' | 'error' | 'failed' | 'answering'> {
   /** The whole conversation, of which `messages`, `requests` and `state` are parts. */
   readonly conversation: Conversation;
   /** The messages, oldest first. A message that did not change is the same object as before, so `memo` works. */
@@ -27,14 +27,15 @@ export interface UseAgentResult extends Pick<ChatSnapshot, 'status' | 'error' | 
   readonly answer: AgentChat['answer'];
   readonly stop: AgentChat['stop'];
   readonly rewind: AgentChat['rewind'];
+  readonly refresh: AgentChat['refresh'];
   /** The `AgentChat` that the hook uses. */
   readonly chat: AgentChat;
 }
 
 /**
  * A React hook for a chat with an agent. It reads the session when the component is mounted or the session changes, follows a run that is
- * in progress, and stops reading when the component is unmounted; the run continues on the server. Chunks that arrive soon after each other are
- * drawn together.
+ * in progress, and stops reading when the component is unmounted; the run continues on the server. When the page becomes visible again, it
+ * reads what other pages did meanwhile. Chunks that arrive soon after each other are drawn together.
  *
  * @example
  * const client = new EventloomClient();
@@ -63,7 +64,16 @@ export function useAgent({ client, appName, userId, sessionId, ...options }: Use
   );
   useEffect(() => {
     void chat.load();
-    return () => chat.close();
+    const refresh = (): void => {
+      if (document.visibilityState === 'visible') void chat.refresh();
+    };
+    // There is none in React Native.
+    const page = typeof document === 'undefined' ? undefined : document;
+    page?.addEventListener('visibilitychange', refresh);
+    return () => {
+      page?.removeEventListener('visibilitychange', refresh);
+      chat.close();
+    };
   }, [chat]);
   const actions = useMemo(
     () => ({
@@ -71,13 +81,14 @@ export function useAgent({ client, appName, userId, sessionId, ...options }: Use
       answer: chat.answer.bind(chat),
       stop: chat.stop.bind(chat),
       rewind: chat.rewind.bind(chat),
+      refresh: chat.refresh.bind(chat),
       chat,
     }),
     [chat],
   );
-  const { conversation, events, status, error, failed } = snapshot;
+  const { conversation, ...others } = snapshot;
   const { messages, requests, state, activeAgent } = conversation;
-  return { conversation, messages, requests, events, state, activeAgent, status, error, failed, ...actions };
+  return { conversation, messages, requests, state, activeAgent, ...others, ...actions };
 }
 
 /** Minimum pause between two drawings of chunks, in milliseconds. */
