@@ -41,7 +41,7 @@ export const COMPLETED: RunOutcome = { state: 'completed' };
  * | ----------------------- | ---------------------------------------------- | --------- | ------------ | -------------------- |
  * | `commit`                | of an agent                                    | yes       | yes          | unless only streamed |
  * | `commitChunk`           | a chunk of an agent, with no plugin to ask     | yes       | no           | no                   |
- * | `commitEnd`             | the last one of an agent, with no plugin to ask | yes      | no           | with the end         |
+ * | `commit`, last          | the last one of a run, with no plugin to ask   | yes       | no           | with the end         |
  * | `appendNew`             | made here, of the runtime                      | yes       | no           | yes                  |
  * | `appendAllNew`          | several of them                                | yes       | no           | in one transaction   |
  * | `append`                | complete already                               | no        | no           | yes                  |
@@ -104,8 +104,14 @@ export class EventCommitter {
   /**
    * Completes an event, lets the plugins replace it unless it only keeps books, and stores it unless its kind is only streamed. Returns synchronously
    * unless a plugin or the store is asynchronous.
+   * @param isLast stores the event together with the end of the run, and asks no plugin
    */
-  commit(event: Event): MaybePromise<Event> {
+  commit(event: Event, isLast = false): MaybePromise<Event> {
+    if (isLast) {
+      const complete = this.#afterCovered(this.complete(event));
+      const ended = this.#lock.end(this.#context.invocation.session, COMPLETED, complete);
+      return ended instanceof Promise ? ended.then((stored) => stored ?? complete) : (ended ?? complete);
+    }
     // Events of sub-invocations are already stored when they pass through the stream of the run.
     if (this.#context.progress.isCommitted(event)) return this.#recordYielded(event);
     const complete = this.complete(event);
@@ -151,14 +157,6 @@ export class EventCommitter {
     if (!reply) return;
     this.#unfinishedTexts?.delete(branch);
     this.#context.progress.run.openReplies?.delete(reply);
-  }
-
-  /** Completes the last event of a run, and stores it together with the end of the run. */
-  commitEnd(event: Event): MaybePromise<Event> {
-    const given = this.complete(event);
-    const complete = this.#afterCovered(given);
-    const ended = this.#lock.end(this.#context.invocation.session, COMPLETED, complete);
-    return ended instanceof Promise ? ended.then((stored) => stored ?? complete) : (ended ?? complete);
   }
 
   async #commitAsAsked(event: Event): Promise<Event> {

@@ -5,7 +5,6 @@ import {
   type LiveRun,
   type MaybePromise,
   RunAbortedError,
-  type RunOutcome,
   type RunRecord,
   type Session,
   type SessionLease,
@@ -16,6 +15,7 @@ import { type AgentDriver, DONE, type EventResult } from './agent-driver.ts';
 import type { EventCommitter } from './event-committer.ts';
 import { run } from './run.ts';
 import { type AskedRun, ChunkShortcut } from './chunk-shortcut.ts';
+import type { RunEnd } from './run-end.ts';
 import type { RunInput, RunStart } from './run-request.ts';
 import type { RunStream } from './run-stream.ts';
 import type { Runner } from './runner.ts';
@@ -198,11 +198,11 @@ export class RunControl implements RunStream, SessionHolder, AskedRun {
 
   /**
    * Marks the stream as ended. Aborts work that continues beside a run that did not complete.
-   * @param outcome of the run; undefined if the session does not have it
+   * @param end undefined for a run that did not begin
    */
-  end(outcome?: RunOutcome, failure?: EventloomError): void {
-    const isCompleted = outcome !== undefined && !failure;
-    this.leavesRunOpen = this.hasBegun && !outcome;
+  end(end?: RunEnd): void {
+    const isCompleted = end?.outcome !== undefined && !end.failure;
+    this.leavesRunOpen = this.hasBegun && !end?.outcome;
     if (this.#onSignal) this.signal?.removeEventListener('abort', this.#onSignal);
     if (isCompleted) this.operation?.succeed();
     else this.operation?.leave();

@@ -1,28 +1,22 @@
-import {
-  type Event,
-  type EventloomError,
-  RequestKnownError,
-  RunAbortedError,
-  type RunOutcome,
-  StreamingMode,
-} from '@eventloom/core';
+import { type Event, RequestKnownError, RunAbortedError, StreamingMode } from '@eventloom/core';
 import { ARTIFACTS_TO_RESTORE } from '@eventloom/core/internal';
 import { AgentDriver } from './agent-driver.ts';
 import { matchMessage } from './answers.ts';
-import { compactSession } from './compact-session.ts';
-import { COMPLETED } from './event-committer.ts';
 import type { RunControl } from './run-control.ts';
 import { RunInvocation } from './run-invocation.ts';
 import {
+  COMPLETED_END,
   completionEvent,
   leavesRunOpen,
   mayLeaveCalls,
   notifyPlugins,
+  type RunEnd,
+  storeCompletion,
   storeFailure,
   storeMissingResponses,
   toRefusal,
   toRunError,
-} from './run-failure.ts';
+} from './run-end.ts';
 import { type LockedRun, lockForRun } from './lock-run.ts';
 import { pickAgent } from './pick-agent.ts';
 import { finishRewind } from './restore-artifacts.ts';
@@ -41,8 +35,8 @@ import { replaceMessage, storeMessage } from './store-message.ts';
  * A message that no plugin and no file can change is stored in the call that locks the session, and the last event of a
  * run, if nothing can follow it, in the call that unlocks the session.
  *
- * The inner `try` begins when the session is locked, and ends with the end of the run in the session: the outcome, a
- * failure, or the loss of the reader. The outer one unlocks the session in every case.
+ * The inner `try` begins when the session is locked, and every way out of it sets `end`: see the table of `RunEnd`. The
+ * outer one handles a run that did not begin, and unlocks the session in every case.
  *
  * Throws the errors that `Runner.runAsync` lists, and StorageError at any time if the storage cannot be used for the
  * duration of a lease; until then, calls of the store are repeated.
@@ -54,10 +48,8 @@ export async function* run(
 ): AsyncGenerator<Event, void, undefined> {
   let request: RunRequest | undefined;
   let locked: LockedRun | undefined;
-  /** The outcome of the run, once it is stored. */
-  let outcome: RunOutcome | undefined;
-  /** The error that ended the run after it had begun. */
-  let failure: EventloomError | undefined;
+  /** Undefined until the run has ended, and for a run that did not begin. */
+  let end: RunEnd | undefined;
   const toolsetsClosed = runner.toolsets?.runBegins();
   try {
     if (toolsetsClosed) await toolsetsClosed;
@@ -78,11 +70,8 @@ export async function* run(
     let driver: AgentDriver | undefined;
     try {
       if (ARTIFACTS_TO_RESTORE in session.state) await finishRewind(runner, locked);
-      let matched = sent;
-      if (sent && context.plugins.has('onUserMessageCallback')) {
-        matched = await replaceMessage(runner, locked, sent, context);
-        if (!locked.resumed) running.invocation.userContent = matched.message;
-      }
+      const matched =
+        sent && context.plugins.has('onUserMessageCallback') ? await replaceMessage(runner, running, sent) : sent;
       const picking = pickAgent(runner, locked, matched);
       const { agent, branch } = picking instanceof Promise ? await picking : picking;
       if (!locked.isMessageStored) {
@@ -109,10 +98,10 @@ export async function* run(
           const isLast =
             running.endsWithEvent && !committer.hasSubInvocations && step.value === driver.context.lastEvent;
           // The commit barrier: the agent is asked for its next event only once this event is stored.
-          const committing = isLast ? committer.commitEnd(step.value) : committer.commit(step.value);
+          const committing = committer.commit(step.value, isLast);
           const event = committing instanceof Promise ? await committing : committing;
           if (isLast) {
-            outcome = COMPLETED;
+            end = COMPLETED_END;
             driver.endAfterLastEvent();
           }
           if (event.partial !== true) yield control.advanceIn(session, event);
@@ -120,40 +109,39 @@ export async function* run(
         }
       }
       // An agent was ended from within, or it was called as a tool and failed, was stopped, or works on after its tool has returned.
-      if (!outcome && (start.kind === 'live' || mayLeaveCalls(running))) {
+      if (!end && (start.kind === 'live' || mayLeaveCalls(running))) {
         const how = context.isPaused ? 'waits' : 'completed';
         for (const event of await storeMissingResponses(running, how)) yield control.advanceIn(session, event);
       }
-      outcome ??= await storeEnd(runner, running, control);
+      end ??= await storeCompletion(runner, running, control);
     } catch (thrown) {
       if (!control.hasBegun) throw thrown;
       await control.closeAgent(driver);
-      if (outcome) {
+      if (end) {
         // An abort after the end of the run changes nothing.
         if (control.abortReason) return;
         throw thrown;
       }
       const failed = context.progress.failedAt(thrown) ?? driver?.context ?? context;
-      failure = toRunError(thrown, control.abortReason, failed);
+      const failure = toRunError(thrown, control.abortReason, failed);
       control.operation?.fail(failure);
       const stored = await storeFailure(running, { failure, thrown, failed });
-      outcome = stored.outcome;
+      end = stored;
       // An aborted run yields nothing more.
       if (!control.abortReason) for (const event of stored.events) yield control.advanceIn(session, event);
     } finally {
       if (driver?.isRunning) await control.closeAgent(driver);
       // Plugins are notified even if the reader stops at the error event.
-      if (failure) await notifyPlugins(context, failure);
-      else if (control.hasBegun && !outcome) {
-        failure = new RunAbortedError('the reader of the run stopped reading');
-        ({ outcome } = await storeFailure(running, { failure }));
-      }
+      if (end?.failure) await notifyPlugins(context, end.failure);
+      else if (!end && control.hasBegun)
+        end = await storeFailure(running, { failure: new RunAbortedError('the reader of the run stopped reading') });
     }
-    if (config.completionEvent && outcome) yield completionEvent(runner, config, control.invocationId, failure);
-    if (failure) throw failure;
+    if (config.completionEvent && end?.outcome)
+      yield completionEvent(runner, config, control.invocationId, end.failure);
+    if (end?.failure) throw end.failure;
   } catch (thrown) {
     if (!control.hasBegun && RequestKnownError.isInstance(thrown) && request && request.ifKnown !== 'reject') {
-      outcome = yield* followRun(runner, request, control, thrown);
+      end = { outcome: yield* followRun(runner, request, control, thrown) };
       return;
     }
     const error = control.hasBegun ? toRunError(thrown, control.abortReason) : toRefusal(thrown, control.abortReason);
@@ -163,11 +151,11 @@ export async function* run(
       yield completionEvent(runner, config, control.invocationId, error);
     if (!control.live?.clientDisconnected) throw error;
   } finally {
-    control.end(outcome, failure);
+    control.end(end);
     if (!control.hasBegun) await locked?.lock.withdraw();
     else if (locked?.lock.isLocked) {
-      const keepRunOpen = outcome ? false : leavesRunOpen(failure) ? 'without-attempt' : true;
-      await locked.lock.unlock({ keepRunOpen, outcome });
+      const keepRunOpen = end?.outcome ? false : leavesRunOpen(end?.failure) ? 'without-attempt' : true;
+      await locked.lock.unlock({ keepRunOpen, outcome: end?.outcome });
     }
     const toolsetsSuspended = runner.toolsets?.runEnds();
     if (toolsetsSuspended) await toolsetsSuspended;
@@ -181,25 +169,4 @@ async function askBeforeRun({ context, committer }: RunInvocation, control: RunC
   );
   if (!answer) return undefined;
   return committer.commit(context.createEvent({ author: committer.agentName, content: { role: 'model', ...answer } }));
-}
-
-/**
- * Asks the plugins after the run, stores its end, and compacts its session if that is due. A resumable run that waits for an answer gets no end
- * event. Returns the outcome.
- */
-async function storeEnd(runner: Runner, running: RunInvocation, control: RunControl): Promise<RunOutcome> {
-  const { context, committer, locked } = running;
-  const { lock, loaded } = locked;
-  if (context.plugins.has('afterRunCallback'))
-    await context.whileConnected(
-      control.observe(() => context.plugins.all('afterRunCallback', { invocationContext: context })),
-    );
-  let last = context.isResumable && !context.isPaused ? committer.endEvent() : undefined;
-  if (runner.compactor) {
-    if (last) await committer.append(last);
-    last = undefined;
-    await compactSession(runner.compactor, runner.sessionService, { context, committer, loaded });
-  }
-  await lock.end(loaded.session, COMPLETED, last);
-  return COMPLETED;
 }

@@ -223,7 +223,7 @@ export class SessionLocks {
     error: unknown,
   ): Promise<never> {
     if (message) {
-      const outcome = run.resumable ? undefined : await this.#storeFailure(session, message, lease, error);
+      const outcome = run.resumable ? undefined : await this.#storeReadFailure(session, message, lease, error);
       // A run without an end is continued later, so its client must not get a failure, or the advice to send the
       // message again.
       if (!outcome) holder?.noteBegun({ invocationId: run.invocationId, firstSeq }, lease);
@@ -232,8 +232,8 @@ export class SessionLocks {
     throw error;
   }
 
-  /** Stores the failure of a run. Returns its outcome; undefined if the failure could not be stored. */
-  async #storeFailure(
+  /** Stores the failure of a run whose session could not be read. Returns its outcome; undefined if the failure could not be stored. */
+  async #storeReadFailure(
     session: Session,
     message: Event,
     lease: SessionLease,

@@ -7,7 +7,6 @@ import {
   InvalidArtifactNameError,
   InvalidMessageError,
   type Invocation,
-  type InvocationContext,
   type Part,
 } from '@eventloom/core';
 import { Calls, checkArtifactName, RunMark, sessionKeyOf, setOwn } from '@eventloom/core/internal';
@@ -26,9 +25,8 @@ import type { Runner } from './runner.ts';
  */
 export async function replaceMessage(
   runner: Runner,
-  locked: LockedRun,
+  { locked, context: invocationContext, invocation }: RunInvocation,
   matched: MatchedMessage,
-  invocationContext: InvocationContext,
 ): Promise<MatchedMessage> {
   const userMessage = matched.message;
   const given = await invocationContext.whileConnected(
@@ -37,7 +35,9 @@ export async function replaceMessage(
   if (!given) return matched;
   const message = checkNewMessage(given);
   checkReplacement(locked, message);
-  return matchMessage(runner, locked, message, matched.answers);
+  const replaced = await matchMessage(runner, locked, message, matched.answers);
+  if (!locked.resumed) invocation.userContent = replaced.message;
+  return replaced;
 }
 
 function checkReplacement({ resumed, loaded }: LockedRun, message: Content): void {

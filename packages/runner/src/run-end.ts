@@ -30,8 +30,10 @@ import {
   reportTo,
   reportUnlessStopped,
 } from '@eventloom/core/internal';
-import { stampEvent } from './event-committer.ts';
+import { compactSession } from './compact-session.ts';
+import { COMPLETED, stampEvent } from './event-committer.ts';
 import { type Ended, storeLeftResponses } from './left-calls.ts';
+import type { RunControl } from './run-control.ts';
 import type { RunInvocation } from './run-invocation.ts';
 import type { Runner } from './runner.ts';
 
@@ -69,6 +71,29 @@ export function toRefusal(thrown: unknown, abortReason: EventloomError | undefin
   );
 }
 
+/**
+ * The end of a run that has begun.
+ *
+ * | the run                                                   | `failure`       | stored by                                    |
+ * | --------------------------------------------------------- | --------------- | -------------------------------------------- |
+ * | yields its last event, which nothing can follow           | none            | `EventCommitter.commit`, together with it    |
+ * | is complete, or waits for answers                         | none            | `storeCompletion`                            |
+ * | fails, or is aborted                                      | the error       | `storeFailure`, and the outcome by `unlock`  |
+ * | has lost its reader                                       | RunAbortedError | the same                                     |
+ * | fails, and its end cannot be stored, or it is to be resumed | the error     | nobody: the run stays open                   |
+ * | is the one of a known request, which is only followed     | none            | another run                                  |
+ *
+ * A run whose process was lost, or that waits and is cancelled, is ended by `closeRun` and `cancelRun` (`stored-runs/close-run.ts`).
+ */
+export interface RunEnd {
+  /** The outcome that the session has, or gets as it is unlocked; undefined if it gets none, so that the run stays open. */
+  readonly outcome: RunOutcome | undefined;
+  /** The error that the stream of the run throws. */
+  readonly failure?: EventloomError | undefined;
+}
+
+export const COMPLETED_END: RunEnd = { outcome: COMPLETED };
+
 /** The reason why a run did not complete. */
 interface RunFailure {
   /** The error that the run throws. */
@@ -80,14 +105,31 @@ interface RunFailure {
 }
 
 /** The end of a run that failed. */
-interface StoredEnd {
+interface StoredFailure extends RunEnd {
   /** The events that were stored, to be yielded. */
   readonly events: readonly Event[];
-  /** The outcome of the run; undefined if it is not in the session. */
-  readonly outcome: RunOutcome | undefined;
 }
 
-const NOT_ENDED: StoredEnd = { events: [], outcome: undefined };
+/**
+ * Asks the plugins after the run, stores its end, and compacts its session if that is due. A resumable run that waits for an answer gets no end
+ * event.
+ */
+export async function storeCompletion(runner: Runner, running: RunInvocation, control: RunControl): Promise<RunEnd> {
+  const { context, committer, locked } = running;
+  const { lock, loaded } = locked;
+  if (context.plugins.has('afterRunCallback'))
+    await context.whileConnected(
+      control.observe(() => context.plugins.all('afterRunCallback', { invocationContext: context })),
+    );
+  let last = context.isResumable && !context.isPaused ? committer.endEvent() : undefined;
+  if (runner.compactor) {
+    if (last) await committer.append(last);
+    last = undefined;
+    await compactSession(runner.compactor, runner.sessionService, { context, committer, loaded });
+  }
+  await lock.end(loaded.session, COMPLETED, last);
+  return COMPLETED_END;
+}
 
 /** Failures after which another writer has the session, or the session no longer exists. */
 const LOST = [StaleWriterError, SessionNotFoundError];
@@ -99,12 +141,12 @@ const LOST = [StaleWriterError, SessionNotFoundError];
  *
  * A resumable run that was aborted with a ShuttingDownError stores no end: see `leavesRunOpen`.
  */
-export async function storeFailure(run: RunInvocation, reason: RunFailure): Promise<StoredEnd> {
+export async function storeFailure(run: RunInvocation, reason: RunFailure): Promise<StoredFailure> {
   const { context, committer } = run;
   const { failure, thrown } = reason;
-  if (committer.isLeaseLost || isLost(failure)) return NOT_ENDED;
-  if (context.isResumable && leavesRunOpen(failure)) return NOT_ENDED;
   const events: Event[] = [];
+  const isLeft = context.isResumable && leavesRunOpen(failure);
+  if (isLeft || committer.isLeaseLost || isLost(failure)) return { failure, events, outcome: undefined };
   try {
     const isCancelled = RunAbortedError.isInstance(failure) && failure.cancelsCalls;
     events.push(...(await storeMissingResponses(run, isCancelled ? 'cancelled' : 'failed')));
@@ -116,10 +158,10 @@ export async function storeFailure(run: RunInvocation, reason: RunFailure): Prom
       for (const reply of replies) events.push(await storeErrorEvent(run, reason, reply));
     }
     if (context.isResumable) await committer.append(committer.endEvent());
-    return { events, outcome: isAnswered ? { state: 'completed' } : outcomeOf(failure) };
+    return { failure, events, outcome: isAnswered ? COMPLETED : outcomeOf(failure) };
   } catch (error) {
     if (!isLost(error)) reportTo(context.platform, error);
-    return { events, outcome: undefined };
+    return { failure, events, outcome: undefined };
   }
 }
 
