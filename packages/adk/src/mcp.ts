@@ -15,6 +15,7 @@ import { isRecord } from '@eventloom/core/internal';
 import type { MCPToolset } from '@eventloom/mcp';
 import { requireArgument, requireOptions } from './check-arguments.ts';
 import { getLogger } from './logger.ts';
+import { createToolset, openSession } from './mcp-client.ts';
 
 /** The connection of programs that were written for `@google/adk` to an MCP server that is started as a process of this machine. Only on Node. */
 export interface StdioConnectionParams {
@@ -114,7 +115,6 @@ export class MCPSessionManager {
 
   /** Connects to the server. @throws ConfigurationError for invalid params, MCPConnectionError if the server is unreachable */
   async createSession(): Promise<MCPSession> {
-    const { openSession } = await loadClient();
     const session = await openSession(this.#params);
     this.#sessions.add(session);
     return session;
@@ -197,7 +197,6 @@ export class AdkMCPToolset extends BaseToolset {
   static override readonly name: string = 'MCPToolset';
   readonly #params: MCPConnectionParams;
   readonly #sessions: MCPSessionManager;
-  #loading: Promise<MCPToolset> | undefined;
   #toolset: MCPToolset | undefined;
 
   /**
@@ -223,8 +222,7 @@ export class AdkMCPToolset extends BaseToolset {
    * @throws ConfigurationError for invalid params, MCPConnectionError if the server is unreachable, MCPProtocolError if it refuses
    */
   override async getTools(context?: ReadonlyContext): Promise<BaseTool[]> {
-    this.#loading ??= this.#load();
-    this.#toolset = await this.#loading;
+    this.#toolset ??= createToolset(this.#params, this.toolFilter, this.prefix);
     return this.#toolset.getTools(context);
   }
 
@@ -259,11 +257,6 @@ export class AdkMCPToolset extends BaseToolset {
     await this.#toolset?.close();
   }
 
-  #load(): Promise<MCPToolset> {
-    const { toolFilter, prefix } = this;
-    return loadClient().then(({ createToolset }) => createToolset(this.#params, toolFilter, prefix));
-  }
-
   async #listResources(): Promise<readonly MCPResource[]> {
     return this.#inSession(async (session) => (await session.listResources()).resources);
   }
@@ -280,11 +273,6 @@ export class AdkMCPToolset extends BaseToolset {
 
 function isKind(type: unknown): boolean {
   return type === 'StdioConnectionParams' || type === 'StreamableHTTPConnectionParams';
-}
-
-/** Loads the client of the protocol, which programs without MCP servers do not need. */
-function loadClient(): Promise<typeof import('./mcp-client.ts')> {
-  return import('./mcp-client.ts');
 }
 
 /** Names of resources in the instruction. */

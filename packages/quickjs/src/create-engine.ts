@@ -1,9 +1,9 @@
 import { ConfigurationError } from '@eventloom/core';
+import defaultVariant from '@jitl/quickjs-wasmfile-release-sync';
 import {
   newQuickJSWASMModuleFromVariant,
   newVariant,
   type QuickJSEmscriptenModule,
-  type QuickJSSyncVariant,
   type QuickJSWASMModule,
 } from 'quickjs-emscripten-core';
 import { METER } from './meter.ts';
@@ -51,7 +51,7 @@ export async function createEngine({ wasmModule, memoryBytes, onTick }: EnginePa
   const maximum = Math.floor(memoryBytes / PAGE_BYTES);
   const wasmMemory = new WebAssembly.Memory({ initial: FIRST_PAGES, maximum });
   const source = wasmModule ? { wasmModule } : { wasmLocation: new URL('./engine.wasm', import.meta.url).href };
-  const variant = newVariant(await defaultVariant(), { ...source, wasmMemory });
+  const variant = newVariant(withoutDefault(defaultVariant), { ...source, wasmMemory });
   const { promise: loaded, resolve } = Promise.withResolvers<QuickJSEmscriptenModule>();
   const engine = await newQuickJSWASMModuleFromVariant({
     ...variant,
@@ -86,14 +86,7 @@ function failWithoutMemory(module: QuickJSEmscriptenModule): void {
   };
 }
 
+/** Returns a module without its `default`. The types of the default build describe the CommonJS form, which has one level of it more. */
 function withoutDefault<T extends object>(module: T | { readonly default: T }): T {
   return 'default' in module ? module.default : module;
-}
-
-/**
- * Loads the default build on demand. Its types describe the CommonJS form, which has one more level of `default` than the loaded module.
- */
-async function defaultVariant(): Promise<QuickJSSyncVariant> {
-  const { default: loaded } = await import('@jitl/quickjs-wasmfile-release-sync');
-  return withoutDefault(loaded);
 }
