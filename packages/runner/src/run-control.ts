@@ -15,7 +15,7 @@ import { type AgentDriver, DONE, type EventResult } from './agent-driver.ts';
 import type { EventCommitter } from './event-committer.ts';
 import { run } from './run.ts';
 import { type AskedRun, ChunkShortcut } from './chunk-shortcut.ts';
-import type { RunEnd } from './run-end.ts';
+import type { EndOfRun } from './run-end.ts';
 import type { RunInput, RunStart } from './run-request.ts';
 import type { RunStream } from './run-stream.ts';
 import type { Runner } from './runner.ts';
@@ -200,7 +200,7 @@ export class RunControl implements RunStream, SessionHolder, AskedRun {
    * Marks the stream as ended. Aborts work that continues beside a run that did not complete.
    * @param end undefined for a run that did not begin
    */
-  end(end?: RunEnd): void {
+  end(end?: EndOfRun): void {
     const isCompleted = end?.outcome !== undefined && !end.failure;
     this.leavesRunOpen = this.hasBegun && !end?.outcome;
     if (this.#onSignal) this.signal?.removeEventListener('abort', this.#onSignal);

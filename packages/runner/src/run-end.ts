@@ -85,14 +85,14 @@ export function toRefusal(thrown: unknown, abortReason: EventloomError | undefin
  *
  * A run whose process was lost, or that waits and is cancelled, is ended by `closeRun` and `cancelRun` (`stored-runs/close-run.ts`).
  */
-export interface RunEnd {
+export interface EndOfRun {
   /** The outcome that the session has, or gets as it is unlocked; undefined if it gets none, so that the run stays open. */
   readonly outcome: RunOutcome | undefined;
   /** The error that the stream of the run throws. */
   readonly failure?: EventloomError | undefined;
 }
 
-export const COMPLETED_END: RunEnd = { outcome: COMPLETED };
+export const COMPLETED_END: EndOfRun = { outcome: COMPLETED };
 
 /** The reason why a run did not complete. */
 interface RunFailure {
@@ -105,7 +105,7 @@ interface RunFailure {
 }
 
 /** The end of a run that failed. */
-interface StoredFailure extends RunEnd {
+interface StoredFailure extends EndOfRun {
   /** The events that were stored, to be yielded. */
   readonly events: readonly Event[];
 }
@@ -114,7 +114,7 @@ interface StoredFailure extends RunEnd {
  * Asks the plugins after the run, stores its end, and compacts its session if that is due. A resumable run that waits for an answer gets no end
  * event.
  */
-export async function storeCompletion(runner: Runner, running: RunInvocation, control: RunControl): Promise<RunEnd> {
+export async function storeCompletion(runner: Runner, running: RunInvocation, control: RunControl): Promise<EndOfRun> {
   const { context, committer, locked } = running;
   const { lock, loaded } = locked;
   if (context.plugins.has('afterRunCallback'))

@@ -10,7 +10,7 @@ import {
   leavesRunOpen,
   mayLeaveCalls,
   notifyPlugins,
-  type RunEnd,
+  type EndOfRun,
   storeCompletion,
   storeFailure,
   storeMissingResponses,
@@ -35,7 +35,7 @@ import { replaceMessage, storeMessage } from './store-message.ts';
  * A message that no plugin and no file can change is stored in the call that locks the session, and the last event of a
  * run, if nothing can follow it, in the call that unlocks the session.
  *
- * The inner `try` begins when the session is locked, and every way out of it sets `end`: see the table of `RunEnd`. The
+ * The inner `try` begins when the session is locked, and every way out of it sets `end`: see the table of `EndOfRun`. The
  * outer one handles a run that did not begin, and unlocks the session in every case.
  *
  * Throws the errors that `Runner.runAsync` lists, and StorageError at any time if the storage cannot be used for the
@@ -49,7 +49,7 @@ export async function* run(
   let request: RunRequest | undefined;
   let locked: LockedRun | undefined;
   /** Undefined until the run has ended, and for a run that did not begin. */
-  let end: RunEnd | undefined;
+  let end: EndOfRun | undefined;
   const toolsetsClosed = runner.toolsets?.runBegins();
   try {
     if (toolsetsClosed) await toolsetsClosed;
