@@ -37,7 +37,7 @@ const LOOKING: Readonly<Record<string, string>> = {
   'packages/client/src/conversation.ts': 'the parts of one event',
   'packages/core/src/calls/calls.ts': 'Calls itself',
   'packages/graph/src/run-agent.ts': 'the last event of an agent that stopped there',
-  'packages/multi-agent/src/agent-answer.ts': 'the last event of an agent that stopped there',
+  'packages/multi-agent/src/agent-reply.ts': 'the last event of an agent that stopped there',
 };
 
 test('code that knows a session asks Calls which call waits, and does not read `longRunningToolIds`', () => {

@@ -75,7 +75,7 @@ export function determineAgentForResumption(
   );
   const { events } = session;
   const last = resumabilityConfig?.isResumable === true ? events.at(-1) : undefined;
-  const [answered] = last ? new Calls(events).answeredIn(last) : [];
+  const [answered] = last ? new Calls(events).respondedIn(last) : [];
   const asked = answered && rootAgent.findAgent(answered.event.author);
   if (asked) return asked;
   for (const { author } of events.toReversed()) {

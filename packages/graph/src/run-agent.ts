@@ -10,7 +10,7 @@ import {
 } from '@eventloom/core';
 import {
   type AbortGuard,
-  AnswerBuffer,
+  ReplyBuffer,
   enclosedBranch,
   enclosureOf,
   jsonOrText,
@@ -33,7 +33,7 @@ export async function runAgent(
   const context = run.beginAttempt();
   const callId = run.agentCallId(attempt);
   const enclosure = enclosedBranch(context.branch, agent.name, callId);
-  const answer = new LastAnswer(agent);
+  const reply = new LastReply(agent);
   let isWaiting = false;
   const events = context.runSubInvocation({
     agent,
@@ -42,22 +42,22 @@ export async function runAgent(
     streaming: true,
     abort: guard,
     inTurn: run.inTurn,
-    onRecorded: (event) => answer.add(event),
+    onRecorded: (event) => reply.add(event),
     onPause: () => (isWaiting = true),
   });
-  const buffer = new AnswerBuffer((event) => run.post(event));
+  const buffer = new ReplyBuffer((event) => run.post(event));
   try {
     for await (const event of events) {
-      // Events of inner agents are for the agents that called them, not part of the answer.
+      // Events of inner agents are for the agents that called them, not part of the reply.
       const isOwn = enclosureOf(event.branch) === enclosure;
-      if (isOwn) answer.add(event);
-      await buffer.pass(event, isOwn && isAnswer(event));
+      if (isOwn) reply.add(event);
+      await buffer.pass(event, isOwn && isReply(event));
     }
   } catch (error) {
     await buffer.release();
     throw error;
   }
-  const said = answer.last;
+  const said = reply.last;
   const fault = isWaiting ? undefined : faultOf(said);
   const isDone = !isWaiting && fault === undefined;
   await buffer.release(
@@ -73,13 +73,13 @@ export async function runAgent(
   if (fault !== undefined) throw new NodeError(run.node.name, fault);
   return {
     isWaiting: false,
-    output: toOutput(run.node.name, answer.output),
+    output: toOutput(run.node.name, reply.output),
     content: contentOf(said),
     responseId: said?.responseId,
   };
 }
 
-/** Returns the content of an answer without calls and responses, which belong to the branch of the agent; undefined if nothing is left. */
+/** Returns the content of a reply without calls and responses, which belong to the branch of the agent; undefined if nothing is left. */
 function contentOf(said: Event | undefined): Content | undefined {
   const parts = said?.content?.parts?.filter(
     ({ functionCall, functionResponse }) => !functionCall && !functionResponse,
@@ -88,7 +88,7 @@ function contentOf(said: Event | undefined): Content | undefined {
 }
 
 /**
- * Returns the reason why an agent's last event is not an answer; undefined if it is one. An agent that stopped at a long-running call waits for
+ * Returns the reason why an agent's last event is not a reply; undefined if it is one. An agent that stopped at a long-running call waits for
  * its result: the agent would have continued with it.
  */
 function faultOf(said: Event | undefined): string | undefined {
@@ -98,8 +98,8 @@ function faultOf(said: Event | undefined): string | undefined {
   return open && `waits for the result of "${open.name}"; run it with \`resumable: true\``;
 }
 
-/** Collects the answer of an agent from its events. */
-class LastAnswer {
+/** Collects the reply of an agent from its events. */
+class LastReply {
   readonly #agent: BaseAgent;
   #finish: Event | undefined;
   /** The last event with content. */
@@ -127,8 +127,8 @@ class LastAnswer {
   }
 }
 
-/** Returns true for an event that may be the agent's answer. Errors and events that ask are not held back, also if they are answered later. */
-function isAnswer(event: Event): boolean {
+/** Returns true for an event that may be the agent's reply. Errors and events that ask are not held back, also if they are answered later. */
+function isReply(event: Event): boolean {
   return (
     event.partial !== true &&
     event.errorCode === undefined &&

@@ -186,13 +186,13 @@ export class LiveFlow {
     const { responseMedia } = this.#turn.model.capabilities();
     const { parts = [] } = moveResponseParts({ parts: [{ functionResponse }] }, responseMedia);
     const media = parts.slice(1);
-    this.#input.answers.push({ toolResponses: [parts[0]?.functionResponse ?? functionResponse] });
+    this.#input.responses.push({ toolResponses: [parts[0]?.functionResponse ?? functionResponse] });
     if (media.length > 0) this.send({ role: 'user', parts: media });
   }
 
   /** Sends the model content that is not a response. */
   send(content: Content): void {
-    this.#input.answers.push({ content });
+    this.#input.responses.push({ content });
   }
 
   /** Continues after a call that has ended, with a response or without. */
@@ -273,12 +273,12 @@ export class LiveFlow {
     // Without a handle the connection knows only the history, which must hold the words so far.
     if (handle === undefined) await this.#output.flush(true);
     const connecting = this.#connecting;
-    const { call, answer } = await connecting.until(
+    const { call, replacement } = await connecting.until(
       this.#closeTimeout.until(this.#prepare(handle), 'an instruction, a toolset or beforeModelCallback'),
     );
-    if (answer) {
-      await this.#output.answer(call, answer);
-      return this.#ending.end('answered');
+    if (replacement) {
+      await this.#output.replace(call, replacement);
+      return this.#ending.end('replaced');
     }
     // A callback may have ended the invocation.
     this.#endIfDone();
@@ -329,7 +329,7 @@ export class LiveFlow {
     const missing = missingToolsetsEvent(this.#context);
     if (missing) await this.emit(missing);
     const call = new ModelCall(this.#turn, request, actions);
-    return { call, answer: await this.#output.begin(call) };
+    return { call, replacement: await this.#output.begin(call) };
   }
 
   async #take(response: LiveLlmResponse): Promise<void> {
@@ -375,7 +375,7 @@ async function resumeAnswered(
 ): Promise<void> {
   const { session, invocation } = turn.context;
   const stored = session.events.findLast(({ id }) => id === event.id);
-  const answered = stored ? Calls.of(session, invocation.derived).answeredIn(stored) : [];
+  const answered = stored ? Calls.of(session, invocation.derived).respondedIn(stored) : [];
   for (const theirs of [turn, ...otherAgents(turn, answered)]) {
     const { toRun } = answersTo(answered, theirs.context);
     if (toRun.size === 0) continue;

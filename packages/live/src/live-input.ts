@@ -31,14 +31,14 @@ interface LiveInputParams {
 /** Sends the model the client's requests and the responses to its calls. */
 export class LiveInput {
   /** Responses to the model's calls that wait to be sent. They outlive a connection, and come from the runtime, not from the client. */
-  readonly answers = new Fifo<LiveRequest>();
+  readonly responses = new Fifo<LiveRequest>();
   readonly #params: LiveInputParams;
   /** Running calls that transfer control. While there are any, the client's requests wait for the next agent. */
   readonly #held = new Map<FunctionCall, () => void>();
   #isOn = false;
   #watching: AbortController | undefined;
   #pump: RequestPump | undefined;
-  #answerPump: RequestPump | undefined;
+  #responsePump: RequestPump | undefined;
 
   constructor(params: LiveInputParams) {
     this.#params = params;
@@ -74,7 +74,7 @@ export class LiveInput {
   start(): void {
     this.#stopWatching();
     this.#isOn = true;
-    this.#answerPump = this.#startPump(this.answers);
+    this.#responsePump = this.#startPump(this.responses);
     if (this.#held.size === 0) this.#startClient();
   }
 
@@ -83,9 +83,9 @@ export class LiveInput {
     this.#isOn = false;
     this.#stopWatching();
     await this.#pump?.stop();
-    await this.#answerPump?.stop();
+    await this.#responsePump?.stop();
     this.#pump = undefined;
-    this.#answerPump = undefined;
+    this.#responsePump = undefined;
   }
 
   /** Holds the client's requests back until a call has ended. If the client closes its queue in that time, the call has until the close timeout. */
@@ -127,7 +127,7 @@ export class LiveInput {
     const { context, run } = this.#params;
     const { queue } = run;
     const responses = new HistoryResponses(history);
-    this.answers.drop(
+    this.responses.drop(
       (request) => 'toolResponses' in request && request.toolResponses.every((each) => responses.take(each)),
     );
     if (queue.chars === 0) return;

@@ -47,16 +47,16 @@ export class LiveOutput {
     return event;
   }
 
-  /** Calls `beforeModelCallback` for a connection that is about to be opened. Returns its answer, which replaces the connection. */
+  /** Calls `beforeModelCallback` for a connection that is about to be opened. Returns the response that replaces the connection, if there is one. */
   async begin(call: ModelCall): Promise<LlmResponse | undefined> {
     this.#call = call;
-    const answer = call.hasBeforeCallbacks ? await call.before() : undefined;
-    if (!answer) await this.#emitChanges();
-    return answer;
+    const replacement = call.hasBeforeCallbacks ? await call.before() : undefined;
+    if (!replacement) await this.#emitChanges();
+    return replacement;
   }
 
-  /** Emits the answer of a callback in place of the model's. */
-  async answer(call: ModelCall, response: LlmResponse): Promise<void> {
+  /** Emits the response of a callback in place of the connection. */
+  async replace(call: ModelCall, response: LlmResponse): Promise<void> {
     await this.#params.flow.emit(call.toReplyEvent(response));
   }
 

@@ -9,7 +9,7 @@ import {
   RUN_CONFIG_DEFAULTS,
 } from '@eventloom/core/internal';
 import { type AgentTurn, type AnsweredCalls, RunningCalls } from '@eventloom/llm-agent/internal';
-import { CallAnswers } from './call-answers.ts';
+import { CallResponses } from './call-responses.ts';
 import type { LiveFlow } from './live-flow.ts';
 import type { QueueLiveRun } from './queue-live-run.ts';
 import { Semaphore } from '@eventloom/core/internal';
@@ -84,9 +84,9 @@ export class LiveToolCalls {
   /** Stops the calls of a tool with an input stream. Returns false if there are none. */
   stopStreaming(toolName: string): boolean {
     const streaming = [...this.#running].filter(({ call, input }) => input && call.name === toolName);
-    for (const { guard, answers } of streaming) {
+    for (const { guard, responses } of streaming) {
       guard.abort(new DOMException('the model stopped the tool', 'AbortError'));
-      answers.stopped();
+      responses.stopped();
     }
     return streaming.length > 0;
   }
@@ -112,8 +112,8 @@ export class LiveToolCalls {
     const id = call.id ?? '';
     const tool = getOwn(tools, call.name ?? '');
     const input = tool?.hasInputStream ? run.openInput(id) : undefined;
-    const answers = new CallAnswers({ ...this.#params, context: turn.context, call, tool });
-    const running: Running = { call, guard, input, answers, ended: undefined };
+    const responses = new CallResponses({ ...this.#params, context: turn.context, call, tool });
+    const running: Running = { call, guard, input, responses, ended: undefined };
     this.#running.add(running);
     // Calls that do not end by themselves, calls that end those, and calls that the user's speech waits for are not limited.
     const isCounted = !input && call.name !== STOP_STREAMING && !givesControlAway(call, context);
@@ -121,19 +121,19 @@ export class LiveToolCalls {
     try {
       if (guard.signal.aborted) return;
       const part = { ...turn, context: turn.context.withAbort(guard) };
-      const listening = input && { onBegan: () => answers.underWay() };
+      const listening = input && { onBegan: () => responses.underWay() };
       const calls = new RunningCalls({ turn: part, calls: [call], tools, eventId, answered, ...listening }).events();
       let next = await calls.next();
       for (; next.done !== true; next = await calls.next()) {
         await flow.emit(next.value);
-        await answers.chunk(next.value);
+        await responses.chunk(next.value);
       }
       const { event } = next.value;
       if (!event) return;
       const givesControl = event.actions.transferToAgent !== undefined || isCompletion(call, turn.context);
       if (guard.signal.aborted) {
         // The call was interrupted after its outcome was known, while the reader took its request to a person.
-        if (running.ended === INTERRUPTED_CALL && !givesControl) await answers.emit(event);
+        if (running.ended === INTERRUPTED_CALL && !givesControl) await responses.emit(event);
         return;
       }
       // Control goes to one agent.
@@ -142,8 +142,8 @@ export class LiveToolCalls {
         return;
       }
       this.#isGivingControl ||= givesControl;
-      await answers.emit(event);
-      if (!givesControl) answers.result(event);
+      await responses.emit(event);
+      if (!givesControl) responses.result(event);
       else {
         this.#isHandingOver = true;
         this.#interrupt((other) => givesControlAway(other, context));
@@ -151,7 +151,7 @@ export class LiveToolCalls {
     } catch (error) {
       if (!guard.signal.aborted) throw error;
     } finally {
-      if (running.ended) await answers.end(running.ended).catch((error: unknown) => flow.fail(error));
+      if (running.ended) await responses.end(running.ended).catch((error: unknown) => flow.fail(error));
       if (isCounted) this.#slots.give();
       this.#running.delete(running);
       if (input) run.closeInput(id, input);
@@ -167,7 +167,7 @@ interface Running {
   readonly guard: AbortGuard;
   /** The client's media for the tool. */
   readonly input: BaseLiveRequestQueue | undefined;
-  readonly answers: CallAnswers;
+  readonly responses: CallResponses;
   /** The response of a call that the runtime stopped, or the model took back; undefined for other calls. */
   ended: typeof INTERRUPTED_CALL | undefined;
 }

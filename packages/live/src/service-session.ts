@@ -21,7 +21,7 @@ export class ServiceSession {
   readonly #calls: KnownCalls;
   readonly #unconsumed = new UnconsumedRequests();
   /** Calls of the session whose one response was sent. */
-  #answered = new WeakSet<FunctionCall>();
+  #responded = new WeakSet<FunctionCall>();
   readonly #run: QueueLiveRun;
   #handle: string | undefined;
   /** True if the client was speaking at the point that the handle resumes. */
@@ -57,7 +57,7 @@ export class ServiceSession {
     this.#closing = undefined;
     this.#run.hasServiceSession = true;
     this.#calls.began();
-    this.#answered = new WeakSet();
+    this.#responded = new WeakSet();
     this.#unconsumed.begin(this.#run.isClientActive);
     if (history.length > 0) {
       this.#unconsumed.skip();
@@ -78,7 +78,7 @@ export class ServiceSession {
 
   async #sendAgain(): Promise<void> {
     for (let request = this.#unconsumed.peek(); request; request = this.#unconsumed.peek()) {
-      this.#forgetAnswers(request);
+      this.#forgetResponses(request);
       await this.send(request);
       this.#unconsumed.shift();
     }
@@ -89,15 +89,15 @@ export class ServiceSession {
     const { inputTranscription, consumedSends } = response;
     if (inputTranscription?.text) this.#unconsumed.speechTranscribed();
     const tellsConsumed = this.#connection?.tellsConsumed === true;
-    if (!tellsConsumed) this.#noteAnswer(response);
+    if (!tellsConsumed) this.#noteReply(response);
     if (this.#handleIn(response) === undefined) return;
     if (!tellsConsumed) this.#unconsumed.handleGiven();
     else if (consumedSends !== undefined) this.#unconsumed.consumed(consumedSends);
     this.#isActiveInHandle = this.#unconsumed.wasActive(this.#run.isClientActive);
   }
 
-  #noteAnswer({ content, outputTranscription, turnComplete, interrupted }: LiveLlmResponse): void {
-    if (content ?? outputTranscription) this.#unconsumed.answered();
+  #noteReply({ content, outputTranscription, turnComplete, interrupted }: LiveLlmResponse): void {
+    if (content ?? outputTranscription) this.#unconsumed.replied();
     else if (turnComplete === true || interrupted === true) this.#unconsumed.turnEnded();
   }
 
@@ -129,22 +129,22 @@ export class ServiceSession {
         continue;
       }
       await this.#deliver({ toolResponses: [wire] });
-      if (found && response.willContinue !== true) this.#answered.add(found.call);
+      if (found && response.willContinue !== true) this.#responded.add(found.call);
     }
   }
 
   /** Forgets responses that were lost and are sent again. */
-  #forgetAnswers(request: LiveRequest): void {
+  #forgetResponses(request: LiveRequest): void {
     for (const { id } of 'toolResponses' in request ? request.toolResponses : []) {
       const found = id === undefined ? undefined : this.#calls.find(id);
-      if (found) this.#answered.delete(found.call);
+      if (found) this.#responded.delete(found.call);
     }
   }
 
   /** True when the service takes a response to the call: the session made it, can identify it, and got no response before. */
   #isTaken({ call, isKnown }: FoundCall, wire: FunctionResponse): boolean {
     const isNamed = wire.id !== undefined || this.#connection?.needsCallIds !== true;
-    return isKnown && isNamed && !this.#answered.has(call);
+    return isKnown && isNamed && !this.#responded.has(call);
   }
 
   async #deliver(request: LiveRequest): Promise<void> {

@@ -80,11 +80,11 @@ export class UnconsumedRequests {
   }
 
   /** Records a reply of the model, which means that all requests were consumed. */
-  answered(): void {
+  replied(): void {
     this.consumed(Infinity);
   }
 
-  /** Notes the end of a turn: written requests get no further answer. Speech may be what ended the turn, and is kept. */
+  /** Notes the end of a turn: written requests get no further reply. Speech may be what ended the turn, and is kept. */
   turnEnded(): void {
     this.#keep(isSpoken);
   }

@@ -26,12 +26,12 @@ import type { LlmAgent } from './llm-agent.ts';
 import { type AgentTurn, createTurn } from './agent-turn.ts';
 import { missingToolsetsEvent } from './turn-toolsets.ts';
 import { ModelCall, plannedResponse, readResponse, RESPONSE } from './model-call.ts';
-import { OutputTool, describeMismatch, readFinalOutput, saveOutput, structuredAnswer, withOutput } from './output.ts';
+import { OutputTool, describeMismatch, readFinalOutput, saveOutput, toOutputEvent, withOutput } from './output.ts';
 import { prepareRequest } from './request.ts';
 import { finishStep } from './resume.ts';
 import { RunningCalls } from './running-calls.ts';
 
-/** Number of answers that may fail the output schema and be returned to the model. One more fails the run. */
+/** Number of replies that may fail the output schema and be returned to the model. One more fails the run. */
 const MAX_MISMATCHES = 3;
 
 /**
@@ -61,9 +61,9 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
       try {
         for await (const received of call.generate(streaming)) {
           const raw = readResponse(agent, received);
-          const answer = call.hasAfterCallbacks ? await call.after(raw) : raw;
-          if (answer.partial === true) yield call.toChunkEvent(answer);
-          else response = response ? joined(response, answer) : answer;
+          const chunk = call.hasAfterCallbacks ? await call.after(raw) : raw;
+          if (chunk.partial === true) yield call.toChunkEvent(chunk);
+          else response = response ? joined(response, chunk) : chunk;
         }
         response ??= readResponse(agent, call.mergedResponse());
       } catch (error) {
@@ -111,7 +111,7 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
     }
 
     const reply = call.toReplyEvent(response);
-    // Until the result of a long-running tool comes, the text beside its call is the answer that others can read.
+    // Until the result of a long-running tool comes, the text beside its call is the reply that others can read.
     if (hasOutput && !agent.outputValueSchema && reply.longRunningToolIds) {
       const text = contentText(reply.content);
       if (text !== '') saveOutput(turn, reply.actions, text);
@@ -131,7 +131,7 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
     }
     if (outcome.event) yield outcome.event;
     if (output && 'value' in output) {
-      yield structuredAnswer(turn, output.value);
+      yield toOutputEvent(turn, output.value);
       return;
     }
     if (output && ++mismatches > MAX_MISMATCHES) throw mismatchError(agent, describeMismatch(output.issues));

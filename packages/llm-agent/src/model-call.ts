@@ -18,7 +18,7 @@ import {
   copyPlain,
   copyRequest,
   describeKind,
-  firstAnswer,
+  firstReplacement,
   getOwn,
   isRecord,
   isTransfer,
@@ -53,7 +53,7 @@ export class ModelCall implements ReplyInProgress {
   #startMs: number | undefined;
   #firstTokenMs: number | undefined;
   #thoughtMs: number | undefined;
-  #answerMs: number | undefined;
+  #replyMs: number | undefined;
   /** Id that all events of the reply have; undefined before the first chunk. */
   responseId: string | undefined = undefined;
   /** The known ids of the reply's calls, in order. */
@@ -84,12 +84,12 @@ export class ModelCall implements ReplyInProgress {
     const { agent, context } = this.#turn;
     const { request } = this;
     const callbackContext = this.#callbackContext;
-    const answer = await firstAnswer(
+    const replacement = await firstReplacement(
       context.plugins.first('beforeModelCallback', { callbackContext, llmRequest: request }),
       agent.beforeModelCallback,
       { context: callbackContext, request },
     );
-    return checkedResponse(agent, 'beforeModelCallback', answer);
+    return checkedResponse(agent, 'beforeModelCallback', replacement);
   }
 
   /** Calls the model. The runner's instrumentation, if any, observes the call. */
@@ -110,13 +110,13 @@ export class ModelCall implements ReplyInProgress {
     const { agent, context } = this.#turn;
     const callbackContext = this.#callbackContext;
     try {
-      const answer = await firstAnswer(
+      const replacement = await firstReplacement(
         context.plugins.first('afterModelCallback', { callbackContext, llmResponse: response }),
         agent.afterModelCallback,
         { context: callbackContext, response },
       );
-      checkedResponse(agent, 'afterModelCallback', answer);
-      return answer && answer !== response ? withPartialOf(response, answer) : response;
+      checkedResponse(agent, 'afterModelCallback', replacement);
+      return replacement && replacement !== response ? withPartialOf(response, replacement) : response;
     } catch (error) {
       this.#failure = { error };
       throw error;
@@ -136,18 +136,18 @@ export class ModelCall implements ReplyInProgress {
     const error = toError(thrown);
     const request = this.hasBeforeCallbacks ? this.request : copyRequest(this.request);
     const callbackContext = this.#callbackContext;
-    const answer = await firstAnswer(
+    const replacement = await firstReplacement(
       context.plugins.first('onModelErrorCallback', { callbackContext, llmRequest: request, error }),
       agent.onModelErrorCallback,
       { context: callbackContext, request, error },
     );
-    return checkedResponse(agent, 'onModelErrorCallback', answer);
+    return checkedResponse(agent, 'onModelErrorCallback', replacement);
   }
 
   /** Creates the event of a chunk. */
   toChunkEvent(response: LlmResponse): Event {
     const { agent, context } = this.#turn;
-    const isFirstToken = this.#answerMs === undefined && this.#clock(response, context.platform.now());
+    const isFirstToken = this.#replyMs === undefined && this.#clock(response, context.platform.now());
     // Readers of the event may modify it, so the whole reply is merged from copies.
     if (!this.#aggregator) {
       this.#aggregator = new ResponseAggregator();
@@ -163,14 +163,14 @@ export class ModelCall implements ReplyInProgress {
     return agent.codeExecutor ? withCodeTags(event) : event;
   }
 
-  /** Notes the time of the first token, thought and answer. Returns true for the chunk with the first token. */
+  /** Notes the time of the first token, thought and reply. Returns true for the chunk with the first token. */
   #clock(response: LlmResponse, nowMs: number): boolean {
     const isWaiting = this.#firstTokenMs === undefined;
     for (const part of response.content?.parts ?? []) {
       if (!part.functionCall && !part.text) continue;
       this.#firstTokenMs ??= nowMs;
       if (part.thought === true) this.#thoughtMs ??= nowMs;
-      else this.#answerMs ??= nowMs;
+      else this.#replyMs ??= nowMs;
     }
     return isWaiting && this.#firstTokenMs !== undefined;
   }
@@ -229,14 +229,14 @@ export class ModelCall implements ReplyInProgress {
     }
     if (this.responseId !== undefined) event.responseId = this.responseId;
     const timingInfo = this.#timeToFirstToken(nowMs);
-    if (this.#thoughtMs !== undefined) timingInfo.reasoningDurationMs = (this.#answerMs ?? nowMs) - this.#thoughtMs;
+    if (this.#thoughtMs !== undefined) timingInfo.reasoningDurationMs = (this.#replyMs ?? nowMs) - this.#thoughtMs;
     event.usageMetadata = { ...response.usageMetadata, timingInfo };
     return agent.codeExecutor ? withCodeTags(event) : event;
   }
 
   /**
    * Gives a new id to each call to run that has none, or that has the id of an earlier call on this branch, or of one on another branch that waits for
-   * its answer. A response must identify one call, and some models restart their numbering in every reply. A call of the whole reply keeps the id that it had in its chunk.
+   * its reply. A response must identify one call, and some models restart their numbering in every reply. A call of the whole reply keeps the id that it had in its chunk.
    * @param calls the calls to run among the parts; named calls take their place
    * @param first the number of calls of the reply before these parts
    */
@@ -297,15 +297,19 @@ export class ModelCall implements ReplyInProgress {
 }
 
 /**
- * Returns a callback's answer.
- * @throws ConfigurationError for an answer that is not a response
+ * Returns a replacement by a callback.
+ * @throws ConfigurationError for a replacement that is not a response
  */
-function checkedResponse(agent: LlmAgent, callback: string, answer: LlmResponse | undefined): LlmResponse | undefined {
-  if (answer && !isRecord(answer))
+function checkedResponse(
+  agent: LlmAgent,
+  callback: string,
+  replacement: LlmResponse | undefined,
+): LlmResponse | undefined {
+  if (replacement && !isRecord(replacement))
     throw new ConfigurationError(
-      `agent "${agent.name}": ${callback}: expected a response or nothing as the result, got ${describeKind(answer)}; write return ${RESPONSE}`,
+      `agent "${agent.name}": ${callback}: expected a response or nothing as the result, got ${describeKind(replacement)}; write return ${RESPONSE}`,
     );
-  return answer;
+  return replacement;
 }
 
 /** Code of a response, for errors. */
@@ -356,8 +360,8 @@ export function plannedResponse(
 
 /** Returns the replacement with the `partial` flag of the original response, because callbacks replace content only. */
 function withPartialOf({ partial }: LlmResponse, replacement: LlmResponse): LlmResponse {
-  const { partial: _, ...answer } = replacement;
-  return partial === undefined ? answer : { ...answer, partial };
+  const { partial: _, ...whole } = replacement;
+  return partial === undefined ? whole : { ...whole, partial };
 }
 
 /** Maximum nesting depth of arguments that an event can hold. */

@@ -26,7 +26,7 @@ import { isTruncated } from './model-call.ts';
  */
 type FinalOutput = { readonly value: unknown } | { readonly issues: readonly string[] };
 
-/** Reads the final answer from a response without calls. Undefined if there is no text, or if a structured answer was truncated. */
+/** Reads the final output from a response without calls. Undefined if there is no text, or if a structured output was truncated. */
 export function readFinalOutput(
   agent: LlmAgent,
   response: LlmResponse,
@@ -55,13 +55,13 @@ function withoutFence(text: string): string {
   return line > 0 && block.startsWith('```') && block.endsWith('```') ? block.slice(line, -3) : text;
 }
 
-/** Stores the answer under the agent's output key, if it has one. @throws StateValueError for a value that is not JSON */
+/** Stores the output under the agent's output key, if it has one. @throws StateValueError for a value that is not JSON */
 export function saveOutput({ agent, context }: AgentTurn, actions: EventActions, value: unknown): void {
   if (agent.outputKey !== undefined) new State(context.invocation.session.state, actions).set(agent.outputKey, value);
 }
 
-/** Creates the event that ends the turn with an answer from `set_model_response`, and stores the answer. */
-export function structuredAnswer(turn: AgentTurn, value: unknown): Event {
+/** Creates the event that ends the turn with an output from `set_model_response`, and stores the output. */
+export function toOutputEvent(turn: AgentTurn, value: unknown): Event {
   const event = turn.context.createEvent({ content: { role: 'model', parts: [{ text: JSON.stringify(value) }] } });
   saveOutput(turn, event.actions, value);
   return { ...event, [STRUCTURED_OUTPUT]: value };
@@ -73,7 +73,7 @@ export function withOutput(turn: AgentTurn, event: Event, output: unknown): Even
   return { ...event, output, nodeInfo: { ...event.nodeInfo, messageAsOutput: true }, [STRUCTURED_OUTPUT]: output };
 }
 
-/** Formats the problems of an answer that does not match the schema. The model gets this message. */
+/** Formats the problems of an output that does not match the schema. The model gets this message. */
 export function describeMismatch(issues: readonly string[]): string {
   return `The answer does not match the schema: ${issues.join('; ')}.`;
 }
@@ -90,7 +90,7 @@ interface OutputToolTexts {
 
 const SET_RESPONSE: OutputToolTexts = {
   name: SET_MODEL_RESPONSE,
-  description: 'Hands in the final answer in the required shape.',
+  description: 'Hands in the final output in the required shape.',
   wrapper: 'value',
   accepted: { status: 'accepted' },
 };
@@ -109,8 +109,8 @@ function taskResult(): ValueSchema {
 }
 
 /**
- * The tool with which a model delivers its structured answer, for models that cannot combine an output schema with tools. Each request needs a
- * new instance, because the instance keeps the answer.
+ * The tool with which a model delivers its structured output, for models that cannot combine an output schema with tools. Each request needs a
+ * new instance, because the instance keeps the output.
  */
 export class OutputTool extends BaseTool {
   readonly #schema: ValueSchema;
@@ -147,7 +147,7 @@ export class OutputTool extends BaseTool {
     return this.#output;
   }
 
-  /** Returns the answer in these arguments; undefined if it does not match the schema. */
+  /** Returns the output in these arguments; undefined if it does not match the schema. */
   async check(args: Record<string, unknown>): Promise<{ readonly value: unknown } | undefined> {
     const checked = await this.#check(args);
     return 'value' in checked ? checked : undefined;

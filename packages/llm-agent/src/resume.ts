@@ -20,8 +20,8 @@ import {
 import type { AgentTurn } from './agent-turn.ts';
 import type { CodeRun } from './code-execution/code-run.ts';
 import { prepareTools } from './request.ts';
-import { OutputTool, structuredAnswer, withOutput } from './output.ts';
-import { answersTo, startAnswered, finishAnsweredStep } from './answered-calls.ts';
+import { OutputTool, toOutputEvent, withOutput } from './output.ts';
+import { answersTo, startAnswered, finishAnsweredStep } from './person-answers.ts';
 import { isOutputMismatch } from './contents/event-content.ts';
 import { type CallBatch, leavesAgent, RunningCalls } from './running-calls.ts';
 import { asksOnlyConfirmations } from './tool-response.ts';
@@ -80,7 +80,8 @@ function isAnsweredSince({ agent, branch, session, invocation }: InvocationConte
   for (const [, event] of newestEntries(session.events)) {
     if (event.id === reply.id) return false;
     if (event.author !== 'user') continue;
-    if (calls.answeredIn(event).some((call) => call.event.author === agent.name && call.branch === branch)) return true;
+    if (calls.respondedIn(event).some((call) => call.event.author === agent.name && call.branch === branch))
+      return true;
   }
   return false;
 }
@@ -160,7 +161,7 @@ class OpenStep {
     if (toRun.size > 0) yield* this.#pass(startAnswered({ turn: this.#turn, tools, eventId, ledger }, toRun));
     if (result && this.#turn.agent.mode !== 'task') {
       const hasText = this.#said.at(-1)?.content?.parts?.some(({ text }) => text !== undefined) ?? false;
-      if (!hasText) yield structuredAnswer(this.#turn, result.value);
+      if (!hasText) yield toOutputEvent(this.#turn, result.value);
       return 'ends';
     }
     const unfinished = this.#readCalls().filter(isUnfinished);

@@ -31,7 +31,7 @@ import {
   type ToolListener,
 } from '@eventloom/core/internal';
 import { deepArgsError } from './model-call.ts';
-import type { AnsweredCall } from './answered-calls.ts';
+import type { AnsweredCall } from './person-answers.ts';
 import { responseWithActions, asksPerson, type ToolResponse, toToolResponse, unknownTool } from './tool-response.ts';
 import type { CallBatch, RunningCalls } from './running-calls.ts';
 
@@ -201,7 +201,7 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
       this.#batch.turn.context.throwIfAborted();
       return returned;
     } catch (thrown) {
-      return this.#answerError(running, thrown);
+      return this.#replaceError(running, thrown);
     }
   }
 
@@ -212,7 +212,7 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
       context.throwIfAborted();
       return settled;
     } catch (thrown) {
-      return this.#answerError(running, thrown);
+      return this.#replaceError(running, thrown);
     }
   }
 
@@ -249,7 +249,7 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
   }
 
   /** Returns the response that the model gets for an error of the tool. */
-  async #answerError({ tool, args, operation }: RunningTool, thrown: unknown): Promise<unknown> {
+  async #replaceError({ tool, args, operation }: RunningTool, thrown: unknown): Promise<unknown> {
     const { context } = this.#batch.turn;
     // A streaming tool whose reader has left did not fail: it was stopped.
     // A StorageError fails the run, because the model can do nothing about it.
@@ -263,13 +263,13 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
     const { agent, context } = this.#batch.turn;
     const toolContext = this.toolContext;
     const ofPlugins = context.plugins.first('onToolErrorCallback', { tool, toolArgs: args, toolContext, error });
-    const answered = await firstResult(ofPlugins, agent.onToolErrorCallback, {
+    const replacement = await firstResult(ofPlugins, agent.onToolErrorCallback, {
       tool,
       args,
       context: toolContext,
       error,
     });
-    if (answered !== undefined) return answered;
+    if (replacement !== undefined) return replacement;
     // Clients read the response, and the error of an agent may quote what its model threw only for the program.
     const text = tool.calledAgent && EventloomError.isInstance(error) ? error.publicMessage : error.message;
     if (text !== error.message) reportTo(context.platform, error);

@@ -20,10 +20,10 @@ import {
   type OptionRules,
   STRUCTURED_OUTPUT,
   isBaseAgent,
-  AnswerBuffer,
+  ReplyBuffer,
 } from '@eventloom/core/internal';
 import { type ConfirmationRule, refuseUnlessConfirmed, type SchemaLike, ValueSchema } from '@eventloom/tools';
-import { AgentAnswer } from './agent-answer.ts';
+import { AgentReply } from './agent-reply.ts';
 
 /** Options of an `AgentTool`. */
 export interface AgentToolConfig {
@@ -33,7 +33,7 @@ export interface AgentToolConfig {
    */
   readonly agent: BaseAgent;
   /**
-   * True ends the turn of the calling agent with the answer of the called agent: the calling model is not called again to put it into its
+   * True ends the turn of the calling agent with the reply of the called agent: the calling model is not called again to put it into its
    * own words. Default false.
    */
   readonly skipSummarization?: boolean;
@@ -44,7 +44,7 @@ export interface AgentToolConfig {
    */
   readonly streamInner?: boolean;
   /**
-   * True passes the sources of the agent's answer on: its `groundingMetadata` is in the next answers of the calling agent, and in
+   * True passes the sources of the agent's reply on: its `groundingMetadata` is in the next replies of the calling agent, and in
    * the state under GROUNDING_METADATA_KEY until the end of the run. Default false.
    */
   readonly propagateGroundingMetadata?: boolean;
@@ -74,18 +74,18 @@ const REQUEST_SCHEMA: SchemaLike = {
 };
 
 /**
- * A tool with which the model of one agent calls another agent and gets its answer as the result. The calling agent then continues the
+ * A tool with which the model of one agent calls another agent and gets its reply as the result. The calling agent then continues the
  * conversation; an agent in `subAgents` would take the conversation over.
  *
  * - **Arguments.** Without an `inputSchema` of the called agent: one text, `request`. With one: an object of that schema, which the agent
  *   gets as JSON.
- * - **Result.** The text of the agent's last answer, or the value of its `outputSchema`. If the agent fails, the calling model gets `{
+ * - **Result.** The text of the agent's last reply, or the value of its `outputSchema`. If the agent fails, the calling model gets `{
  *   error }`.
  * - **Context.** The called agent sees its arguments and the session's state, not the conversation. Other agents do not see its messages,
  *   which are stored in the session with a `branch` that ends in `agentName@callId`.
  * - **State.** State that the called agent writes is stored, and also appears in the `actions` of the tool's response.
  * - **Questions to people.** In a resumable run (`resumable: true`) the called agent may ask a person: the run pauses, and the call
- *   continues with the answer. In other runs, and inside another tool that is not `idempotent`, the calling model gets an error.
+ *   continues with the reply. In other runs, and inside another tool that is not `idempotent`, the calling model gets an error.
  *
  * @example
  * const model = 'gemini-flash-latest';
@@ -163,7 +163,7 @@ export class AgentTool extends BaseTool {
     const { actions, functionCallId, invocationContext } = toolContext;
     const refusal = await refuseUnlessConfirmed(this.#requireConfirmation, checked.value, toolContext, this.name);
     if (refusal) return refusal;
-    const answer = new AgentAnswer(this.name, actions);
+    const reply = new AgentReply(this.name, actions);
     const pass = (event: Event): Promise<void> => toolContext.emitEvent(event);
     const stream = this.streamInner ? new InnerStream(pass) : undefined;
     const enclosure = enclosedBranch(invocationContext.branch, this.agent.name, functionCallId);
@@ -173,13 +173,13 @@ export class AgentTool extends BaseTool {
       callId: functionCallId,
       caller: toolContext,
       streaming: this.streamInner,
-      onRecorded: (event) => answer.add(this.#withValue(event)),
+      onRecorded: (event) => reply.add(this.#withValue(event)),
       onPause: () => toolContext.pause(),
     });
     try {
       for await (const event of events) {
-        // Events of agents that this agent calls as tools are not part of its answer. Those of agents in its nodes are.
-        if (!enclosureOf(branchOfNode(event)).startsWith(`${enclosure}.`)) answer.add(event);
+        // Events of agents that this agent calls as tools are not part of its reply. Those of agents in its nodes are.
+        if (!enclosureOf(branchOfNode(event)).startsWith(`${enclosure}.`)) reply.add(event);
         if (stream) await stream.pass(event);
         else if (event.nodeEvent || (invocationContext.isResumable && isOfRequest(event))) await pass(event);
       }
@@ -190,12 +190,12 @@ export class AgentTool extends BaseTool {
     await stream?.end();
     if (toolContext.isPaused) return undefined;
     if (this.skipSummarization) actions.skipSummarization = true;
-    if (this.propagateGroundingMetadata && answer.groundingMetadata !== undefined)
-      toolContext.state.set(GROUNDING_METADATA_KEY, answer.groundingMetadata);
-    return answer.result();
+    if (this.propagateGroundingMetadata && reply.groundingMetadata !== undefined)
+      toolContext.state.set(GROUNDING_METADATA_KEY, reply.groundingMetadata);
+    return reply.result();
   }
 
-  /** Restores the structured output of a stored answer from its text, because only the text is stored. */
+  /** Restores the structured output of a stored reply from its text, because only the text is stored. */
   #withValue(event: Event): Event {
     const { agent } = this;
     const isValue = 'outputSchema' in agent && agent.outputSchema !== undefined && event.author === agent.name;
@@ -224,28 +224,28 @@ function isOfRequest(event: Event): boolean {
 }
 
 /**
- * Yields the stored events of an agent that is called as a tool. Leaves out the final event of its answer if the answer was streamed in
- * chunks, because the tool's response repeats the text. The last answer is known only at the end, so the final event of a streamed answer
+ * Yields the stored events of an agent that is called as a tool. Leaves out the final event of its reply if the reply was streamed in
+ * chunks, because the tool's response repeats the text. The last reply is known only at the end, so the final event of a streamed reply
  * is held back until the agent ends or yields another event with content.
  */
 class InnerStream {
-  readonly #buffer: AnswerBuffer;
+  readonly #buffer: ReplyBuffer;
   readonly #chunked = new Set<string>();
 
   constructor(pass: (event: Event) => Promise<void>) {
-    this.#buffer = new AnswerBuffer(pass);
+    this.#buffer = new ReplyBuffer(pass);
   }
 
-  /** Yields an event, or holds it back if it may be the final event of the last answer. */
+  /** Yields an event, or holds it back if it may be the final event of the last reply. */
   pass(event: Event): Promise<void> {
     const { responseId, partial } = event;
     if (partial === true && responseId !== undefined) this.#chunked.add(responseId);
-    return this.#buffer.pass(event, responseId !== undefined && this.#chunked.has(responseId) && isAnswer(event));
+    return this.#buffer.pass(event, responseId !== undefined && this.#chunked.has(responseId) && isReply(event));
   }
 
-  /** Ends the stream after the agent completed: drops the held answer and yields the events held after it. */
+  /** Ends the stream after the agent completed: drops the held reply and yields the events held after it. */
   end(): Promise<void> {
-    return this.#buffer.dropAnswer();
+    return this.#buffer.dropReply();
   }
 
   /** Yields all events that are held back. */
@@ -254,7 +254,7 @@ class InnerStream {
   }
 }
 
-/** True for the final event of an answer without an error. */
-function isAnswer(event: Event): boolean {
+/** True for the final event of a reply without an error. */
+function isReply(event: Event): boolean {
   return event.partial !== true && event.errorCode === undefined && isFinalResponse(event);
 }

@@ -6,7 +6,7 @@ const AGENT_NAME = 'agent_name';
 const ADK_AGENT_NAME = 'agentName';
 
 /** The answer of the tool, which is that of ADK for JavaScript. */
-const TRANSFER_ANSWER = 'Transfer queued';
+const TRANSFER_RESPONSE = 'Transfer queued';
 
 /** The tool `transfer_to_agent`, with which a model transfers the conversation to another agent. */
 export class TransferToAgentTool extends BaseTool {
@@ -41,6 +41,6 @@ export class TransferToAgentTool extends BaseTool {
       return Promise.resolve({ error });
     }
     toolContext.actions.transferToAgent = name;
-    return Promise.resolve(TRANSFER_ANSWER);
+    return Promise.resolve(TRANSFER_RESPONSE);
   }
 }

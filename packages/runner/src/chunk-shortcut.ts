@@ -28,7 +28,7 @@ export interface AskedRun {
  * | a further chunk | at the same yield | the agent, again |
  * | another step, its end or an error | continues, and gets that as its next step: `stepAfterChunks` | `run` |
  *
- * Requests that are made before the last one is answered wait for it, as those of a generator do.
+ * Requests that are made before the last one is done wait for it, as those of a generator do.
  */
 export class ChunkShortcut {
   readonly #run: AskedRun;
@@ -39,8 +39,8 @@ export class ChunkShortcut {
   #asked: Promise<EventResult> | undefined;
   /** The last of the requests that wait for that one. */
   #lastQueued: Promise<EventResult> | undefined;
-  /** Number of requests that `run` has not answered. It subtracts one before each yield. */
-  unanswered = 0;
+  /** Number of requests to `run` that have no result yet. It subtracts one before each yield. */
+  requestsToRun = 0;
   /** The step after the last chunk. `run` takes it as the agent's next one, and sets this to undefined. */
   stepAfterChunks: MaybePromise<EventResult> | undefined;
 
@@ -51,7 +51,7 @@ export class ChunkShortcut {
 
   /** Lets the chunks after the one that `run` is about to yield pass it by, unless a further request waits for `run`. */
   passChunks(driver: AgentDriver, committer: EventCommitter): void {
-    if (this.unanswered === 0) this.#chunks = { driver, committer };
+    if (this.requestsToRun === 0) this.#chunks = { driver, committer };
   }
 
   next(): Promise<EventResult> {
@@ -72,13 +72,13 @@ export class ChunkShortcut {
   }
 
   #queue(pending: Promise<EventResult>, request: () => Promise<EventResult>): Promise<EventResult> {
-    const answer = pending.then(request, request);
-    this.#lastQueued = answer;
+    const result = pending.then(request, request);
+    this.#lastQueued = result;
     const leave = (): void => {
-      if (this.#lastQueued === answer) this.#lastQueued = undefined;
+      if (this.#lastQueued === result) this.#lastQueued = undefined;
     };
-    answer.then(leave, leave);
-    return answer;
+    result.then(leave, leave);
+    return result;
   }
 
   #ask(): Promise<EventResult> {
@@ -88,7 +88,7 @@ export class ChunkShortcut {
       return this.#asked;
     }
     this.#chunks = undefined;
-    this.unanswered++;
+    this.requestsToRun++;
     return this.#generator.next();
   }
 
@@ -110,7 +110,7 @@ export class ChunkShortcut {
     this.#asked = undefined;
     this.#chunks = undefined;
     this.stepAfterChunks = step;
-    this.unanswered++;
+    this.requestsToRun++;
     return this.#generator.next();
   }
 }

@@ -62,8 +62,8 @@ export class EventCommitter {
   readonly #coveredUntil: number;
   /** Events of sub-invocations that are being stored. */
   #underWay: Set<Promise<Event>> | undefined;
-  /** The last work of `inAnsweringTurn`. */
-  #answering: Promise<void> | undefined;
+  /** The last work of `inRespondingTurn`. */
+  #responding: Promise<void> | undefined;
   /** The contexts of sub-invocations that ended, and that of the run before its end; undefined before the first. */
   #closed: Set<InvocationContext> | undefined;
   /** True once an agent was run as a tool. Its events may be stored at any time. */
@@ -302,10 +302,10 @@ export class EventCommitter {
     return this.#context.invocation;
   }
 
-  /** Does work that answers open calls after earlier such work, so that no call is answered twice. */
-  inAnsweringTurn(work: () => Promise<void>): Promise<void> {
-    this.#answering = Promise.allSettled([this.#answering]).then(work);
-    return this.#answering;
+  /** Does work that responds to open calls after earlier such work, so that no call gets two responses. */
+  inRespondingTurn(work: () => Promise<void>): Promise<void> {
+    this.#responding = Promise.allSettled([this.#responding]).then(work);
+    return this.#responding;
   }
 
   /** True once nothing can be stored: another writer has the session, or the storage could not be used until the lease expired. */

@@ -7,7 +7,7 @@ import {
   isPersonRequest,
   isRunWaiting,
   openAnswers,
-  unansweredCalls,
+  callsWithoutResponse,
 } from '@eventloom/core/internal';
 import { isAbandoned } from './left-calls.ts';
 
@@ -54,7 +54,7 @@ export async function findLooseEnds(
   const ends: LooseEnd[] = Array.from(openRuns, (invocationId) => ({ kind: 'run-without-end', invocationId }));
   for (const invocationId of runs) {
     if (openRuns.has(invocationId)) continue;
-    for (const call of unansweredCalls(calls, invocationId)) {
+    for (const call of callsWithoutResponse(calls, invocationId)) {
       // The run of the answer may still respond.
       const isUnderWay = openAnswers(call).some(({ event }) => openRuns.has(event.invocationId));
       if (!isUnderWay) ends.push({ kind: 'call-without-response', invocationId, callId: call.id });

@@ -132,7 +132,7 @@ export function respondTo(
   for (const [asking, made] of Map.groupBy(all, ({ event }) => event)) {
     const parts = made.flatMap((call) => noticeOf(call, results.ledger));
     const notice = parts.length > 0 ? { content: { role: 'user', parts } } : undefined;
-    for (const fields of [notice, answerCalls(made, cancelled, how, results)])
+    for (const fields of [notice, respondToCalls(made, cancelled, how, results)])
       if (fields)
         events.push(createEvent({ ...params(asking.author), ...fields, ...responseParams(asking, invocationId) }));
   }
@@ -144,7 +144,7 @@ export function respondTo(
  * finished call, otherwise a response that the call was interrupted. A finished call without a response in the ledger
  * stays open: its response comes later, and is answered in a new run. Undefined if all calls stay open.
  */
-function answerCalls(
+function respondToCalls(
   calls: readonly SessionCall[],
   cancelled: ReadonlySet<SessionCall>,
   how: Ended['how'],

@@ -75,7 +75,7 @@ export class RunControl implements RunStream, SessionHolder, AskedRun {
 
   /** Moves `offset` to an event with this sequence number, which is about to be yielded. Returns the event. */
   advanceTo(event: Event, seq: number): Event {
-    this.#events.unanswered--;
+    this.#events.requestsToRun--;
     this.offset = seq - this.firstSeq;
     return event;
   }
@@ -85,7 +85,7 @@ export class RunControl implements RunStream, SessionHolder, AskedRun {
    * unchanged. Returns the event.
    */
   advanceIn({ events, lastSeq }: Session, event: Event): Event {
-    this.#events.unanswered--;
+    this.#events.requestsToRun--;
     const { id } = event;
     // Events of agents called as tools may be stored after this event. An event of such an agent is yielded at the
     // offset of its record.
@@ -154,7 +154,7 @@ export class RunControl implements RunStream, SessionHolder, AskedRun {
 
   /** Lets the chunks after this one go from the agent to the reader directly: see `ChunkShortcut`. Returns the chunk. */
   passChunks(driver: AgentDriver, committer: EventCommitter, chunk: Event): Event {
-    this.#events.unanswered--;
+    this.#events.requestsToRun--;
     // A live run waits for its client as well, and plugins may turn a chunk into an event that is stored.
     if (!this.live && !committer.asksPlugins) this.#events.passChunks(driver, committer);
     return chunk;

@@ -162,11 +162,13 @@ export async function* run(
   }
 }
 
-/** Asks the plugins whether one of them answers instead of the agent. Stores the answer, if there is one. */
+/** Asks the plugins whether one of them replaces the agent. Stores the replacement, if there is one. */
 async function askBeforeRun({ context, committer }: RunInvocation, control: RunControl): Promise<Event | undefined> {
-  const answer = await context.whileConnected(
+  const replacement = await context.whileConnected(
     control.observe(() => context.plugins.first('beforeRunCallback', { invocationContext: context })),
   );
-  if (!answer) return undefined;
-  return committer.commit(context.createEvent({ author: committer.agentName, content: { role: 'model', ...answer } }));
+  if (!replacement) return undefined;
+  return committer.commit(
+    context.createEvent({ author: committer.agentName, content: { role: 'model', ...replacement } }),
+  );
 }

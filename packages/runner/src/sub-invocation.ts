@@ -127,7 +127,7 @@ class SubInvocationCommitter extends EventCommitter {
     } as const;
     const stored: Event[] = [];
     try {
-      await this.#outer.inAnsweringTurn(() =>
+      await this.#outer.inRespondingTurn(() =>
         storeLeftResponses(ended, async (responses) => {
           for (const response of responses) stored.push(await this.#append(this.complete(response), parent));
         }),
@@ -137,7 +137,7 @@ class SubInvocationCommitter extends EventCommitter {
     }
     if (stored.length === 0) return stored;
     const calls = Calls.of(ended.loaded.session, ended.loaded.derived);
-    const shown = stored.filter((event) => calls.answeredIn(event).some(({ isLongRunning }) => isLongRunning));
+    const shown = stored.filter((event) => calls.respondedIn(event).some(({ isLongRunning }) => isLongRunning));
     for (const event of shown) progress.noteCommitted(event);
     return shown;
   }

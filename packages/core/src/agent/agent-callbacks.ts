@@ -10,7 +10,7 @@ import type { BaseAgent } from './base-agent.ts';
 
 /**
  * A function for `beforeAgentCallback` or `afterAgentCallback`. Returning undefined changes nothing. Returning a content answers in place of
- * the agent, which then does not run (before), or adds one more event to its answer (after).
+ * the agent, which then does not run (before), or adds one more event to its reply (after).
  *
  * @example
  * const closedAtNight: SingleAgentCallback = (context) => {
@@ -19,19 +19,19 @@ import type { BaseAgent } from './base-agent.ts';
  * };
  */
 export type SingleAgentCallback = (context: CallbackContext) => MaybePromise<Content | undefined | void>;
-/** One or several callbacks that run before an agent. Content that one returns is the agent's answer, and the agent does not run. */
+/** One or several callbacks that run before an agent. Content that one returns is the reply of the agent, and the agent does not run. */
 export type BeforeAgentCallback = SingleAgentCallback | readonly SingleAgentCallback[];
 /** One or several callbacks that run after an agent. Content that one returns is one more event of the agent. */
 export type AfterAgentCallback = SingleAgentCallback | readonly SingleAgentCallback[];
 /**
- * A function for `onAgentErrorCallback`, called after an agent threw `error`. Returning a content makes it the agent's answer, and the run
+ * A function for `onAgentErrorCallback`, called after an agent threw `error`. Returning a content makes it the reply of the agent, and the run
  * continues. Returning undefined lets the run fail with the error.
  */
 export type SingleAgentErrorCallback = (params: {
   readonly context: CallbackContext;
   readonly error: unknown;
 }) => MaybePromise<Content | undefined | void>;
-/** One or several callbacks for errors of an agent. Content that one returns is the agent's answer, and the run continues. */
+/** One or several callbacks for errors of an agent. Content that one returns is the reply of the agent, and the run continues. */
 export type OnAgentErrorCallback = SingleAgentErrorCallback | readonly SingleAgentErrorCallback[];
 
 /** Runs the agent's work with the callbacks around it. Does not start `work` if a callback answers for the agent. */
@@ -43,7 +43,7 @@ export async function* runWithCallbacks(
   // The callbacks of a resumed agent ran when it started.
   if (!context.resumedFrom) {
     const before = new CallbackContext({ invocationContext: context });
-    const instead = await firstAnswer(
+    const instead = await firstReplacement(
       context.plugins.first('beforeAgentCallback', { agent, callbackContext: before }),
       agent.beforeAgentCallback,
       before,
@@ -58,7 +58,7 @@ export async function* runWithCallbacks(
   } catch (error) {
     if (context.abortSignal.aborted) throw error;
     const failed = new CallbackContext({ invocationContext: context });
-    const recovered = await firstAnswer(
+    const recovered = await firstReplacement(
       context.plugins.first('onAgentErrorCallback', { agent, callbackContext: failed, error }),
       agent.onAgentErrorCallback,
       { context: failed, error },
@@ -81,7 +81,7 @@ export async function* runAfterCallbacks(
   isDone: boolean,
 ): AsyncGenerator<Event, void, void> {
   const after = new CallbackContext({ invocationContext: context });
-  const added = await firstAnswer(
+  const added = await firstReplacement(
     isDone ? context.plugins.first('afterAgentCallback', { agent, callbackContext: after }) : undefined,
     agent.afterAgentCallback,
     after,
@@ -117,18 +117,18 @@ function* callbackEvent(
 
 type Callback<P, R> = (params: P) => R | undefined | void | Promise<R | undefined | void>;
 
-/** Returns the answer of the plugins, otherwise the first of the agent's own callbacks. False and other values without content are no answer. */
-export async function firstAnswer<P, R extends object>(
+/** Returns the replacement of the plugins, otherwise the first of the agent's own callbacks. False and other values without content are no replacement. */
+export async function firstReplacement<P, R extends object>(
   ofPlugins: Promise<R | undefined | void> | undefined,
   callbacks: readonly Callback<P, R>[],
   params: P,
 ): Promise<R | undefined> {
-  let answer = await ofPlugins;
+  let replacement = await ofPlugins;
   for (const callback of callbacks) {
-    if (answer) break;
-    answer = await callback(params);
+    if (replacement) break;
+    replacement = await callback(params);
   }
-  return answer || undefined;
+  return replacement || undefined;
 }
 
 /** Returns one value, a list or undefined as a new list, which cannot be changed. */

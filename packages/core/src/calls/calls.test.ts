@@ -3,7 +3,7 @@ import type { FunctionCall } from '../content/content.ts';
 import { createEvent, type EventParams } from '../event/create-event.ts';
 import type { Event } from '../event/event.ts';
 import { EventTag } from '../event/event-tags.ts';
-import { type SessionCall, Calls, isSettled, unansweredCalls } from './calls.ts';
+import { type SessionCall, Calls, isSettled, callsWithoutResponse } from './calls.ts';
 
 const RUN = { invocationId: 'e-1' };
 
@@ -87,11 +87,11 @@ test('inReply contains all calls of one reply', () => {
   expect(calls.all[1]?.inReply.map(({ id }) => id)).toEqual(['a', 'b']);
 });
 
-test('answeredIn returns the calls to which the responses of an event belong', () => {
+test('respondedIn returns the calls to which the responses of an event belong', () => {
   const response = responding('c', 1);
   const calls = new Calls([calling(['c']), calling(['d']), response]);
-  expect(calls.answeredIn(response)).toEqual([calls.all[0]]);
-  expect(calls.answeredIn(begun)).toEqual([]);
+  expect(calls.respondedIn(response)).toEqual([calls.all[0]]);
+  expect(calls.respondedIn(begun)).toEqual([]);
 });
 
 test('Calls ignores a partial event', () => {
@@ -278,7 +278,7 @@ test('calls that only their waiting run could answer include one with the id of 
   const outer = calling(['c']);
   const inner = calling(['c'], { branch: 'a@c' });
   const events = [begun, outer, inner, waiting('q', { branch: 'a@c' })];
-  expect(unansweredCalls(new Calls(events), 'e-1').map(({ event }) => event)).toEqual([inner]);
+  expect(callsWithoutResponse(new Calls(events), 'e-1').map(({ event }) => event)).toEqual([inner]);
 });
 
 describe('the calls around a call', () => {

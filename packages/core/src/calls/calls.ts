@@ -78,14 +78,14 @@ interface Answerable {
 export class Calls {
   readonly #all: GrowingCall[] = [];
   /** Calls without a response, oldest first. */
-  readonly #unanswered = new Set<GrowingCall>();
+  readonly #withoutResponse = new Set<GrowingCall>();
   /** Calls for which `isAsked` is true. */
   readonly #asked = new Set<GrowingCall>();
   readonly #byId = new Map<string, GrowingCall[]>();
   /** For ids with several calls: the newest call by id and branch, by id, branch and run, and by id alone. */
   readonly #newest = new Map<string, GrowingCall>();
   readonly #madeIn = new Map<Event, SessionCall[]>();
-  readonly #answeredIn = new Map<Event, SessionCall[]>();
+  readonly #respondedIn = new Map<Event, SessionCall[]>();
   /** Long-running calls by their run. */
   readonly #longRunning = new Map<string, SessionCall[]>();
   /** Resumable runs, by whether they have their end. */
@@ -132,7 +132,7 @@ export class Calls {
     if (beginsResumableRun(event)) this.#runs.set(event.invocationId, 'open');
     else if (event.object === ObjectType.runnerEnd) this.#runs.set(event.invocationId, 'ended');
     let inReply: SessionCall[] | undefined;
-    let answered: SessionCall[] | undefined;
+    let responded: SessionCall[] | undefined;
     // Most events have no scope.
     const branch = event.isolationScope === undefined ? event.branch : branchInScope(event);
     const parts = event.content?.parts ?? NO_PARTS;
@@ -145,14 +145,14 @@ export class Calls {
       }
       const call = functionResponse && this.#find(idOf(functionResponse), branch, event.invocationId);
       if (!call) continue;
-      this.#unanswered.delete(call);
+      this.#withoutResponse.delete(call);
       call.responses = listWith(call.responses, { event, eventIndex, response: functionResponse.response ?? {} });
-      answered = listWith(answered, call);
+      responded = listWith(responded, call);
       const asked = (call.about ?? call) as GrowingCall;
       if (asked.requests.length > 0 && !isAsked(asked)) this.#asked.delete(asked);
     }
     if (inReply) this.#madeIn.set(event, inReply);
-    if (answered) this.#answeredIn.set(event, answered);
+    if (responded) this.#respondedIn.set(event, responded);
   }
 
   #addCall(call: FunctionCall, event: Event, eventIndex: number, branch: string | undefined): GrowingCall {
@@ -181,7 +181,7 @@ export class Calls {
     if (isLongRunning)
       this.#longRunning.set(event.invocationId, listWith(this.#longRunning.get(event.invocationId), added));
     this.#all.push(added);
-    this.#unanswered.add(added);
+    this.#withoutResponse.add(added);
     const named = this.#byId.get(id);
     if (!named) {
       this.#byId.set(id, [added]);
@@ -220,12 +220,12 @@ export class Calls {
   #clear(): void {
     this.#all.length = 0;
     for (const kept of [
-      this.#unanswered,
+      this.#withoutResponse,
       this.#asked,
       this.#byId,
       this.#newest,
       this.#madeIn,
-      this.#answeredIn,
+      this.#respondedIn,
       this.#longRunning,
       this.#runs,
     ])
@@ -253,8 +253,8 @@ export class Calls {
   /** True if a long-running call with this id, on any branch, has no response: an answer could not tell it from another call with the id. */
   isAwaited(id: string): boolean {
     // Nearly always empty, and asked for each call of a reply: an iterator of an empty set costs 100 bytes.
-    if (this.#unanswered.size > 0)
-      for (const call of this.#unanswered) if (call.id === id && call.isLongRunning) return true;
+    if (this.#withoutResponse.size > 0)
+      for (const call of this.#withoutResponse) if (call.id === id && call.isLongRunning) return true;
     return false;
   }
 
@@ -291,13 +291,13 @@ export class Calls {
   }
 
   /** The calls that the responses in an event belong to, in the order of the responses. */
-  answeredIn(event: Event): readonly SessionCall[] {
-    return this.#answeredIn.get(event) ?? NO_CALLS;
+  respondedIn(event: Event): readonly SessionCall[] {
+    return this.#respondedIn.get(event) ?? NO_CALLS;
   }
 
   /** Calls of a run without a response, oldest first. Leaves out requests to people and calls that the run repeated. */
   open(invocationId: string): SessionCall[] {
-    return [...this.#unanswered].filter(
+    return [...this.#withoutResponse].filter(
       (call) =>
         call.event.invocationId === invocationId &&
         !isPersonRequest(call.call) &&
@@ -322,8 +322,8 @@ export class Calls {
   }
 
   /** True if a run may have calls without their response. */
-  hasUnanswered(invocationId: string): boolean {
-    for (const { event } of this.#unanswered) if (event.invocationId === invocationId) return true;
+  mayLackResponses(invocationId: string): boolean {
+    for (const { event } of this.#withoutResponse) if (event.invocationId === invocationId) return true;
     return this.#asked.size > 0;
   }
 
@@ -346,7 +346,7 @@ export class Calls {
 
   /** Calls for which `lacksResponse` is true, oldest first. */
   get waiting(): SessionCall[] {
-    return [...this.#unanswered].filter((call) => this.lacksResponse(call));
+    return [...this.#withoutResponse].filter((call) => this.lacksResponse(call));
   }
 
   /** The `waiting` calls of a run, and the calls that its waiting requests to people are about. */
@@ -430,7 +430,7 @@ export function isRunWaiting(calls: Calls, invocationId: string): boolean {
  * Returns the calls of `open` and `unsettled` to which nobody but the run could respond. Leaves out long-running calls. While the run waits, it
  * also leaves out what may wait with it: the approved calls of agents that a tool or a graph runs, and the calls around agents that ask.
  */
-export function unansweredCalls(calls: Calls, invocationId: string): SessionCall[] {
+export function callsWithoutResponse(calls: Calls, invocationId: string): SessionCall[] {
   const open = calls.open(invocationId).filter(({ isLongRunning }) => !isLongRunning);
   const approved = calls.unsettled(invocationId).filter(({ isLongRunning }) => !isLongRunning);
   const left = [...new Set([...open, ...approved])];

@@ -1,6 +1,6 @@
 // Names that the packages of Eventloom share and applications do not need. They may change with every release.
 
-export { firstAnswer, runAfterCallbacks, toCallbacks, toList } from '../agent/agent-callbacks.ts';
+export { firstReplacement, runAfterCallbacks, toCallbacks, toList } from '../agent/agent-callbacks.ts';
 export type { RunDescription, RunQuery, TransferRules } from '../agent/base-agent.ts';
 export { BASE_AGENT_OPTIONS, checkLists, isBaseAgent } from '../agent/base-agent.ts';
 export {
@@ -36,7 +36,7 @@ export {
   isRunWaiting,
   isSettled,
   openAnswers,
-  unansweredCalls,
+  callsWithoutResponse,
 } from '../calls/calls.ts';
 export {
   confirmationOf,
@@ -91,7 +91,7 @@ export {
   isInput,
   isWholeReply,
 } from '../event/event-predicates.ts';
-export { AnswerBuffer } from '../event/answer-buffer.ts';
+export { ReplyBuffer } from '../event/reply-buffer.ts';
 export { EventQueue } from '../event/event-queue.ts';
 export { withTag } from '../event/event-tags.ts';
 export { TRANSFER_TAG } from '../event/hide-transfers.ts';

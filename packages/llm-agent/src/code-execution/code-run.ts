@@ -186,8 +186,8 @@ export function withCodeTags(event: Event): Event {
   const hasResult = parts.some((part) => part.codeExecutionResult);
   if (!hasCode && !hasResult) return event;
   const last = parts.at(-1);
-  const isAnswer = !last?.executableCode && !last?.codeExecutionResult;
-  let tagged: Event = isAnswer ? event : { ...event, object: ObjectType.codeExecution };
+  const isReply = !last?.executableCode && !last?.codeExecutionResult;
+  let tagged: Event = isReply ? event : { ...event, object: ObjectType.codeExecution };
   if (hasCode) tagged = withTag(tagged, EventTag.codeExecutionCode);
   if (hasResult) tagged = withTag(tagged, EventTag.codeExecutionResult);
   return tagged;

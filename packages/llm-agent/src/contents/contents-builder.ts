@@ -130,7 +130,7 @@ function turnStart(
   for (let at = events.length - 1; at >= 0; at--) {
     const event = events[at];
     if (!event || event.partial === true || !isVisibleTo(event, branch, isolationScope, readsNodes)) continue;
-    for (const call of calls.answeredIn(event))
+    for (const call of calls.respondedIn(event))
       if (call.event.author === agentName) firstCall = Math.min(firstCall, call.eventIndex);
     if (at < firstCall && event.author !== agentName && startsTurn(event, agentName)) return at;
   }
@@ -398,7 +398,7 @@ export class ContentsBuilder {
     let rest: Part[] | undefined;
     let groups: CallGroup[] | undefined;
     // In the order of the responses; responses without a call have no entry.
-    const calls = this.#callsOfSession().answeredIn(event);
+    const calls = this.#callsOfSession().respondedIn(event);
     const parts = event.content?.parts ?? NO_PARTS;
     let next = 0;
     for (let at = 0; at < parts.length; at++) {

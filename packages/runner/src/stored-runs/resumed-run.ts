@@ -120,7 +120,7 @@ export function eventsOfRun(events: readonly Event[], invocationId: string): Eve
  * the last agent that spoke before the message.
  */
 function firstAgent(root: BaseAgent, message: Event, events: readonly Event[], calls: Calls): BaseAgent {
-  const [answered] = calls.answeredIn(message);
+  const [answered] = calls.respondedIn(message);
   const before = events.slice(0, events.indexOf(message));
   return (answered && root.findAgent(answered.event.author)) ?? lastSpeaker(root, before, new Map());
 }

@@ -29,7 +29,7 @@ import {
   openAnswers,
   setOwn,
   stateScopeOf,
-  unansweredCalls,
+  callsWithoutResponse,
   weigh,
 } from '@eventloom/core/internal';
 import type { Runner } from '@eventloom/runner';
@@ -270,7 +270,7 @@ function closingEvents(
     const canContinue = calls.canContinue(invocationId);
     if (canContinue) respond('waits');
     if (isRunWaiting(calls, invocationId)) {
-      respond('waits', { all: new Set(unansweredCalls(calls, invocationId)), cancelled: new Set() });
+      respond('waits', { all: new Set(callsWithoutResponse(calls, invocationId)), cancelled: new Set() });
       continue;
     }
     respond('completed');

@@ -9,12 +9,12 @@ import {
 } from '@eventloom/core';
 import { setOwn } from '@eventloom/core/internal';
 
-/** Collects the answer and the saved artifacts of an agent that was called as a tool, from its events. */
-export class AgentAnswer {
+/** Collects the reply and the saved artifacts of an agent that was called as a tool, from its events. */
+export class AgentReply {
   readonly #agentName: string;
   readonly #actions: EventActions;
   #last: Event | undefined;
-  /** The sources of the last answer that had some. */
+  /** The sources of the last reply that had some. */
   groundingMetadata: Event['groundingMetadata'];
 
   /** @param actions actions of the tool's response, which the artifacts are added to */
@@ -33,8 +33,8 @@ export class AgentAnswer {
   }
 
   /**
-   * Returns the tool's result: the value or the text of the agent's last answer, an empty string without an answer, or `{ error }`. A
-   * truncated answer becomes an error with the received part as `output`. An agent that stopped at a long-running call waits for its result,
+   * Returns the tool's result: the value or the text of the agent's last reply, an empty string without a reply, or `{ error }`. A
+   * truncated reply becomes an error with the received part as `output`. An agent that stopped at a long-running call waits for its result,
    * also if the call has a response: that of its tool is only a status, and the agent would have continued with one of a client.
    */
   result(): unknown {

@@ -62,7 +62,7 @@ export async function* finishAnsweredStep(turn: AgentTurn): AsyncGenerator<Event
   const messages = new Set([...(resumedLog?.events.filter(isMessage) ?? []), ...events.slice(first, last + 1)]);
   const calls = Calls.of(session, invocation.derived);
   const { toRun, waiting } = answersTo(
-    [...messages].flatMap((message) => calls.answeredIn(message)),
+    [...messages].flatMap((message) => calls.respondedIn(message)),
     context,
   );
   if (toRun.size > 0) {

@@ -1,14 +1,14 @@
 import { createEvent, createEventActions, type Event, type EventParams } from '@eventloom/core';
 import { STRUCTURED_OUTPUT } from '@eventloom/core/internal';
 import { describe, expect, test } from 'vitest';
-import { AgentAnswer } from './agent-answer.ts';
+import { AgentReply } from './agent-reply.ts';
 
 function said(text: string, params: EventParams = {}): Event {
   return createEvent({ author: 'helper', content: { role: 'model', parts: [{ text }] }, ...params });
 }
 
 function resultOf(...events: Event[]): unknown {
-  const answer = new AgentAnswer('helper', createEventActions());
+  const answer = new AgentReply('helper', createEventActions());
   for (const event of events) answer.add(event);
   return answer.result();
 }
@@ -63,7 +63,7 @@ describe('the answer is', () => {
 
 test('artifacts are added to the actions, and later versions win; chunks, state and signals are not added', () => {
   const actions = createEventActions({ stateDelta: { own: 1 } });
-  const answer = new AgentAnswer('helper', actions);
+  const answer = new AgentReply('helper', actions);
   answer.add(said('a', { actions: { stateDelta: { x: 1 }, artifactDelta: { f: 0, g: 0 }, escalate: true } }));
   answer.add(said('b', { actions: { removedState: ['y'], artifactDelta: { f: 1 } } }));
   answer.add(said('c', { partial: true, actions: { artifactDelta: { never: 1 } } }));
@@ -72,6 +72,6 @@ test('artifacts are added to the actions, and later versions win; chunks, state 
 
 test('the answer treats names like __proto__ as data', () => {
   const actions = createEventActions();
-  new AgentAnswer('helper', actions).add(said('a', { actions: { artifactDelta: JSON.parse('{"__proto__": 1}') } }));
+  new AgentReply('helper', actions).add(said('a', { actions: { artifactDelta: JSON.parse('{"__proto__": 1}') } }));
   expect(Object.keys(actions.artifactDelta)).toEqual(['__proto__']);
 });

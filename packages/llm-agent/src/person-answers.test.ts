@@ -2,7 +2,7 @@ import { type Event, EventTag } from '@eventloom/core';
 import { Calls, withTag } from '@eventloom/core/internal';
 import { functionCallEvent, functionResponseEvent, modelEvent, userEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { type Answers, answersTo } from './answered-calls.ts';
+import { type Answers, answersTo } from './person-answers.ts';
 
 function calling(ids: readonly string[], longRunningToolIds: readonly string[] = ids): Event {
   return functionCallEvent(
@@ -21,7 +21,7 @@ function answering(author: string, ...ids: string[]): Event {
 
 function readAnswers(events: readonly Event[], agentName: string): Answers {
   const message = events.findLast(({ author }) => author === 'user');
-  const answered = message ? new Calls(events).answeredIn(message) : [];
+  const answered = message ? new Calls(events).respondedIn(message) : [];
   return answersTo(answered, { agent: { name: agentName }, branch: undefined });
 }
 

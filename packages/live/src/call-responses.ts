@@ -10,7 +10,7 @@ import type { INTERRUPTED_CALL } from '@eventloom/core/internal';
 import { asksPerson } from '@eventloom/llm-agent/internal';
 import type { LiveToolCallsParams } from './live-tool-calls.ts';
 
-interface CallAnswersParams extends Pick<LiveToolCallsParams, 'context' | 'session' | 'flow'> {
+interface CallResponsesParams extends Pick<LiveToolCallsParams, 'context' | 'session' | 'flow'> {
   readonly call: FunctionCall;
   readonly tool: BaseTool | undefined;
 }
@@ -20,8 +20,8 @@ interface CallAnswersParams extends Pick<LiveToolCallsParams, 'context' | 'sessi
  * it is running; the chunks of such a tool, and the part of its result that does not repeat them, are then sent as text. A non-blocking
  * call gets each chunk as it arrives, if the service accepts interim responses, and then its result.
  */
-export class CallAnswers {
-  readonly #params: CallAnswersParams;
+export class CallResponses {
+  readonly #params: CallResponsesParams;
   /** True if each response declares whether more responses follow. */
   readonly #isStreamed: boolean;
   #isOpen = false;
@@ -30,7 +30,7 @@ export class CallAnswers {
   /** True when the history has a response. */
   #isStored = false;
 
-  constructor(params: CallAnswersParams) {
+  constructor(params: CallResponsesParams) {
     const { tool, session } = params;
     this.#params = params;
     this.#isStreamed = tool?.isNonBlocking === true && session.takesInterimResponses;
@@ -119,7 +119,7 @@ export class CallAnswers {
   }
 }
 
-type AnswerValue = NonNullable<FunctionResponse['response']>;
+type ResponseValue = NonNullable<FunctionResponse['response']>;
 
 /** The chunks of a tool that were sent to the model. The tool's response repeats them as one value. */
 class SentChunks {
@@ -130,7 +130,7 @@ class SentChunks {
   }
 
   /** Returns the part of a response that does not repeat the chunks: an error without its output, or a result that is not among the chunks. Undefined if there is none. */
-  newPartOf(response: AnswerValue): AnswerValue | undefined {
+  newPartOf(response: ResponseValue): ResponseValue | undefined {
     if ('error' in response) {
       const { output, ...failure } = response;
       return this.#isSent(output) ? failure : response;

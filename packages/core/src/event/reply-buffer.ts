@@ -1,16 +1,16 @@
 import type { Event } from './event.ts';
 
-/** Passes on the events of an agent. An event that may be its answer is held back until another follows or the agent is done. */
-export class AnswerBuffer {
+/** Passes on the events of an agent. An event that may be its reply is held back until another follows or the agent is done. */
+export class ReplyBuffer {
   readonly #pass: (event: Event) => Promise<unknown>;
-  /** The event that may be the answer, and the events without content that follow it. */
+  /** The event that may be the reply, and the events without content that follow it. */
   #held: Event[] = [];
 
   constructor(pass: (event: Event) => Promise<unknown>) {
     this.#pass = pass;
   }
 
-  /** Passes on an event, or holds it back: if it may be the answer, or has no content and follows such an event. Events of nodes are not held back. */
+  /** Passes on an event, or holds it back: if it may be the reply, or has no content and follows such an event. Events of nodes are not held back. */
   async pass(event: Event, mayBeLast: boolean): Promise<void> {
     if (this.#held.length > 0 && !event.nodeEvent) {
       if (event.content === undefined && event.errorCode === undefined) {
@@ -23,7 +23,7 @@ export class AnswerBuffer {
     else await this.#pass(event);
   }
 
-  /** Passes on the events held back. @param shown converts the answer before it is passed on */
+  /** Passes on the events held back. @param shown converts the reply before it is passed on */
   async release(shown?: (event: Event) => Event): Promise<void> {
     const [last, ...behind] = this.#held;
     this.#held = [];
@@ -31,8 +31,8 @@ export class AnswerBuffer {
     for (const event of behind) await this.#pass(event);
   }
 
-  /** Drops the answer that is held back, and passes on the events behind it. */
-  async dropAnswer(): Promise<void> {
+  /** Drops the reply that is held back, and passes on the events behind it. */
+  async dropReply(): Promise<void> {
     this.#held.shift();
     await this.release();
   }
