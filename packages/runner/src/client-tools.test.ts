@@ -7,15 +7,13 @@ import {
 } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { AgentTool, SequentialAgent } from '@eventloom/multi-agent';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { Runner } from './runner.ts';
+import { IDS, scenario } from './fixtures/scenario.ts';
 import type { RunAsyncParams } from './run-request.ts';
 
-const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
 const OPEN_PAGE: FunctionDeclaration = {
   name: 'open_page',
   description: 'Opens a page in the browser.',
@@ -31,16 +29,9 @@ const answered = (id = 'c1', response: Record<string, unknown> = { opened: '/a' 
 
 /** Runs in one session, each with a new runner, as if in different processes. */
 async function setUp() {
-  const platform = fixedPlatform();
-  const sessionService = new InMemorySessionService({ platform });
-  await sessionService.createSession(KEY);
+  const { restart, stored } = await scenario();
   const run = (agent: BaseAgent, params: Partial<RunAsyncParams>, resumable = false) =>
-    new Runner({ appName: 'app', agent, sessionService, platform, resumable }).run({
-      userId: 'u',
-      sessionId: 's',
-      ...params,
-    });
-  const stored = async () => (await sessionService.getSession(KEY))?.events ?? [];
+    restart({ agent, resumable }).runner.run({ ...IDS, ...params });
   return { run, stored };
 }
 

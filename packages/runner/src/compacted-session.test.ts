@@ -1,43 +1,15 @@
-import {
-  type BeginRunRequest,
-  type BegunRun,
-  createEvent,
-  type Event,
-  type GetSessionRequest,
-  type HistoryPointer,
-  type Session,
-} from '@eventloom/core';
-import { LlmAgent } from '@eventloom/llm-agent';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, functionCallEvent, modelEvent, ScriptedModel, userEvent } from '@eventloom/testing';
+import { createEvent, type Event, type HistoryPointer } from '@eventloom/core';
+import { fixedPlatform, functionCallEvent, modelEvent, userEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { Runner } from './runner.ts';
-
-const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
-const IDS = { userId: 'u', sessionId: 's' };
-
-/** Counts the events that are read. */
-class CountingService extends InMemorySessionService {
-  read = 0;
-
-  override async getSession(request: GetSessionRequest): Promise<Session | undefined> {
-    const session = await super.getSession(request);
-    this.read += session?.events.length ?? 0;
-    return session;
-  }
-
-  override async beginRun(request: BeginRunRequest): Promise<BegunRun> {
-    const begun = await super.beginRun(request);
-    this.read += begun.session.events.length - (begun.message ? 1 : 0);
-    return begun;
-  }
-}
+import { CountingService } from './fixtures/counting-service.ts';
+import { IDS, KEY, scenario } from './fixtures/scenario.ts';
 
 /** A session of 100 turns, of which the first 95 were compacted before the last one began, and a runner without a cache of it. */
 async function setUp(extra: readonly Event[] = []) {
   const platform = fixedPlatform();
   const sessionService = new CountingService({ platform });
-  const session = await sessionService.createSession(KEY);
+  const { model, runner, session: read } = await scenario({ model: ['yes', 'yes'], sessionService, platform });
+  const session = await read();
   const append = async (event: Event): Promise<Event> => sessionService.appendEvent({ session, event });
   for (let turn = 1; turn <= 100; turn++) {
     const extras = { timestamp: turn, invocationId: `e-${turn}` };
@@ -47,8 +19,6 @@ async function setUp(extra: readonly Event[] = []) {
     const pointer = { seq: session.lastSeq + 1, keptFrom: 191 + extra.length };
     if (turn === 99) await append(compaction(0, 95, pointer));
   }
-  const model = new ScriptedModel(['yes', 'yes']);
-  const runner = new Runner({ appName: 'app', agent: new LlmAgent({ name: 'bot', model }), sessionService, platform });
   const texts = () =>
     model.requests.at(-1)?.request.contents.map(({ parts }) => parts?.[0]?.text ?? parts?.[0]?.functionCall?.name);
   return { runner, sessionService, session, append, texts, model };

@@ -19,10 +19,9 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform } from '@eventloom/testing';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
+import { KEY } from './fixtures/scenario.ts';
 import { Runner } from './runner.ts';
 import { seededRandom } from '../../testing/src/seeded-random.ts';
-
-const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
 
 /** Returns distinct words for the texts, calls and responses of a content. */
 function wordsOf(content: Content | undefined): string[] {

@@ -1,21 +1,10 @@
-import { createEvent, type Event, type ListEventsRequest, type ListEventsResponse } from '@eventloom/core';
+import { createEvent, type Event } from '@eventloom/core';
 import { readNewest } from '@eventloom/core/internal';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { userEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-
-const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
-
-/** Counts the events that are read. */
-class CountingService extends InMemorySessionService {
-  read = 0;
-
-  override async listEvents(request: ListEventsRequest): Promise<ListEventsResponse> {
-    const page = await super.listEvents(request);
-    this.read += page.events.length;
-    return page;
-  }
-}
+import { CountingService } from './fixtures/counting-service.ts';
+import { KEY } from './fixtures/scenario.ts';
 
 /** A session of 1,000 invocations with one event each, `e-1` to `e-1000`, followed by the given events. */
 async function setUp(then: readonly Event[]) {

@@ -11,10 +11,8 @@ import { LlmAgent } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
+import { IDS, KEY, scenario } from './fixtures/scenario.ts';
 import { Runner } from './runner.ts';
-
-const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
-const IDS = { userId: 'u', sessionId: 's' };
 
 /** The work of an agent in one turn. */
 type Turn = (context: InvocationContext) => AsyncGenerator<Event, void, void>;
@@ -31,24 +29,20 @@ class Acting extends BaseAgent {
 
 async function setUp(state: Record<string, unknown> = {}) {
   const platform = fixedPlatform();
-  const sessionService = new InMemorySessionService({ platform });
   const artifactService = new InMemoryArtifactService({ platform });
   const agent = new Acting({ name: 'bot' });
-  const services = { sessionService, artifactService, platform };
-  const runner = new Runner({ appName: 'app', agent, ...services });
-  await sessionService.createSession({ ...KEY, state });
+  const played = await scenario({ agent, artifactService, platform, state });
   return {
-    runner,
+    ...played,
+    artifactService,
     agent,
-    ...services,
     /** Runs a turn, and returns its invocation id. */
     turn: async (act: Turn): Promise<string> => {
       agent.turns.push(act);
-      const stream = runner.runAsync({ ...IDS, newMessage: { parts: [{ text: 'go' }] } });
+      const stream = played.start('go');
       for await (const _ of stream);
       return stream.invocationId;
     },
-    stored: async () => (await sessionService.getSession(KEY)) ?? expect.unreachable(),
   };
 }
 
@@ -66,24 +60,24 @@ function save(filename: string, text: string): Turn {
 }
 
 test('a rewind restores changed, added, removed and initial session keys', async () => {
-  const { runner, turn, stored } = await setUp({ kept: 1, changed: { a: [1] }, removed: null });
+  const { runner, turn, session } = await setUp({ kept: 1, changed: { a: [1] }, removed: null });
   await turn(write({ first: 'one' }));
-  const before = { ...(await stored()).state };
+  const before = { ...(await session()).state };
   const second = await turn(write({ changed: 2, first: 'two', added: true }, ['removed']));
   await turn(write({ kept: 3, more: 1 }, ['first']));
   const event = await runner.rewindAsync({ ...IDS, rewindBeforeInvocationId: second });
-  const session = await stored();
-  expect(session.state).toEqual(before);
-  expect(session.events.at(-1)).toEqual(event);
+  const rewound = await session();
+  expect(rewound.state).toEqual(before);
+  expect(rewound.events.at(-1)).toEqual(event);
   expect(event.actions).toMatchObject({ rewindBeforeInvocationId: second });
 });
 
 test('a rewind to the first invocation restores the initial state', async () => {
-  const { runner, turn, stored } = await setUp({ given: 1, gone: 2, ['__proto__']: 'data' });
+  const { runner, turn, session } = await setUp({ given: 1, gone: 2, ['__proto__']: 'data' });
   const first = await turn(write({ given: 9, made: 1 }, ['gone', '__proto__']));
   await turn(write({ given: 10 }));
   await runner.rewindAsync({ ...IDS, rewindBeforeInvocationId: first });
-  const { state } = await stored();
+  const { state } = await session();
   expect(Object.keys(state)).toHaveLength(3);
   expect(new Map(Object.entries(state))).toEqual(
     new Map<string, unknown>([
@@ -95,26 +89,26 @@ test('a rewind to the first invocation restores the initial state', async () => 
 });
 
 test('a rewind keeps user and app state, which other sessions share', async () => {
-  const { runner, turn, stored } = await setUp({ 'user:name': 'Ada' });
+  const { runner, turn, session } = await setUp({ 'user:name': 'Ada' });
   const first = await turn(write({ 'user:name': 'Eve', 'app:motto': 'go', own: 1 }));
   await runner.rewindAsync({ ...IDS, rewindBeforeInvocationId: first });
-  expect((await stored()).state).toEqual({ 'user:name': 'Eve', 'app:motto': 'go' });
+  expect((await session()).state).toEqual({ 'user:name': 'Eve', 'app:motto': 'go' });
 });
 
 test('a rewind to a point before an earlier rewind undoes both', async () => {
-  const { runner, turn, stored } = await setUp();
+  const { runner, turn, session } = await setUp();
   await turn(write({ n: 1 }));
   const second = await turn(write({ n: 2 }));
   const third = await turn(write({ n: 3 }));
   await runner.rewindAsync({ ...IDS, rewindBeforeInvocationId: second });
   await turn(write({ n: 4, m: 1 }));
-  expect((await stored()).state).toEqual({ n: 4, m: 1 });
+  expect((await session()).state).toEqual({ n: 4, m: 1 });
   await runner.rewindAsync({ ...IDS, rewindBeforeInvocationId: third });
-  expect((await stored()).state).toEqual({ n: 2 });
+  expect((await session()).state).toEqual({ n: 2 });
 });
 
 test('a rewind restores older artifact versions and deletes artifacts that did not exist', async () => {
-  const { runner, turn, stored, artifactService } = await setUp();
+  const { runner, turn, session, artifactService } = await setUp();
   await turn(save('report', 'draft'));
   await turn(save('user:photo', 'old'));
   const third = await turn(save('report', 'final'));
@@ -123,18 +117,18 @@ test('a rewind restores older artifact versions and deletes artifacts that did n
   const event = await runner.rewindAsync({ ...IDS, rewindBeforeInvocationId: third });
   // The event has the version that is effective again; the next save gets the next version.
   expect(event.actions.artifactDelta).toEqual({ report: 0 });
-  expect((await stored()).events.at(-1)?.actions.artifactDelta).toEqual({ report: 2 });
+  expect((await session()).events.at(-1)?.actions.artifactDelta).toEqual({ report: 2 });
   expect(await artifactService.loadArtifact({ ...KEY, filename: 'report' })).toEqual({ text: 'draft' });
   expect(await artifactService.loadArtifact({ ...KEY, filename: 'user:photo' })).toEqual({ text: 'new' });
   expect(await artifactService.listArtifactKeys(KEY)).toEqual(['report', 'user:photo']);
 });
 
 test('an impossible rewind is refused and changes nothing', async () => {
-  const { runner, turn, stored, artifactService, agent, sessionService, platform } = await setUp();
+  const { runner, turn, session, artifactService, agent, sessionService, platform } = await setUp();
   await turn(save('report', 'draft'));
   await artifactService.deleteArtifact({ ...KEY, filename: 'report' });
   const second = await turn(save('report', 'final'));
-  const before = await stored();
+  const before = await session();
   const bare = new Runner({ appName: 'app', agent, sessionService, platform });
   const faults: [Promise<unknown>, unknown][] = [
     [runner.rewindAsync({ ...IDS, rewindBeforeInvocationId: second }), InvalidRequestError],
@@ -151,12 +145,12 @@ test('an impossible rewind is refused and changes nothing', async () => {
   await expect(
     runner.rewindAsync({ userId: 'u', sessionId: 'other', rewindBeforeInvocationId: second }),
   ).rejects.toMatchObject({ code: 'SESSION_NOT_FOUND' });
-  expect(await stored()).toEqual(before);
+  expect(await session()).toEqual(before);
   expect(await artifactService.loadArtifact({ ...KEY, filename: 'report' })).toEqual({ text: 'final' });
 });
 
 test('a rewind waits for the run that holds the session, or is refused', async () => {
-  const { runner, turn, stored } = await setUp();
+  const { runner, turn, session } = await setUp();
   const first = await turn(write({ n: 1 }));
   let refused: unknown;
   let waiting: Promise<unknown> = Promise.resolve();
@@ -170,7 +164,7 @@ test('a rewind waits for the run that holds the session, or is refused', async (
   });
   await waiting;
   expect(refused).toMatchObject({ code: 'SESSION_BUSY' });
-  expect((await stored()).state).toEqual({});
+  expect((await session()).state).toEqual({});
 });
 
 test('an agent sees only the events before the rewound invocation', async () => {
@@ -198,7 +192,7 @@ const workUntilAborted: Turn = async function* act(context) {
 };
 
 test('a rewind closes the unfinished run that it undoes', async () => {
-  const { runner, agent, turn, stored, sessionService } = await setUp();
+  const { runner, agent, turn, session, sessionService } = await setUp();
   const first = await turn(write({ a: 1 }));
   agent.turns.push(workUntilAborted);
   const stream = runner.runAsync({ ...IDS, newMessage: { parts: [{ text: 'go' }] } });
@@ -208,7 +202,7 @@ test('a rewind closes the unfinished run that it undoes', async () => {
   await expect(stream.next()).rejects.toMatchObject({ code: 'STALE_WRITER' });
   await rewound;
   const { invocationId } = stream;
-  const { events, state } = await stored();
+  const { events, state } = await session();
   const [error, undoing] = events.slice(-2);
   expect(error).toMatchObject({ invocationId, errorCode: 'RUN_ABANDONED' });
   expect(undoing?.actions.rewindBeforeInvocationId).toBe(first);

@@ -7,14 +7,12 @@ import {
   type EventsCompactionConfig,
   type SummarizeEventsRequest,
 } from '@eventloom/llm-agent';
-import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, userEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
+import { IDS, KEY, scenario } from './fixtures/scenario.ts';
 import { Runner } from './runner.ts';
 import { seededRandom } from '../../testing/src/seeded-random.ts';
 
-const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
-const IDS = { userId: 'u', sessionId: 's' };
 const STATE_KEYS = ['a', 'b', '__proto__', 'user:a', 'app:a', 'temp:a'];
 const FILENAMES = ['report', 'notes/day', 'user:photo'];
 
@@ -79,7 +77,6 @@ async function setUp(seed: number) {
   const upTo = (count: number): number => Math.floor(random() * count);
   const pick = <T>(from: readonly T[]): T => from[upTo(from.length)] as T;
   const platform = fixedPlatform();
-  const sessionService = new InMemorySessionService({ platform });
   const artifactService = new InMemoryArtifactService({ platform });
   const agent = new Acting({ name: 'bot' });
   const summarizer = new WordSummarizer();
@@ -89,9 +86,9 @@ async function setUp(seed: number) {
     { summarizer, compactionInterval: 2, overlapSize: 1 },
     { summarizer, tokenThreshold: 12, eventRetentionSize: upTo(5) },
   ]);
-  const make = () => new Runner({ appName: 'app', agent, sessionService, artifactService, platform, eventsCompaction });
-  const initial = { a: 'given', 'user:b': 'given' };
-  await sessionService.createSession({ ...KEY, state: initial });
+  const state = { a: 'given', 'user:b': 'given' };
+  const { sessionService, restart } = await scenario({ agent, artifactService, platform, eventsCompaction, state });
+  const make = () => restart().runner;
   const model: Model = {
     own: new Map([['a', 'given']]),
     shared: new Map([['user:b', 'given']]),

@@ -12,9 +12,10 @@ import {
 import { isToolResult } from '@eventloom/core/internal';
 import { LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { FinalToolResult, FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
+import { scenario } from './fixtures/scenario.ts';
 import { dying } from './stored-runs/fixtures/dying-service.ts';
 import { Runner } from './runner.ts';
 
@@ -33,14 +34,8 @@ class SeeingModel extends ScriptedModel {
 const shoot = (execute: () => unknown = () => toolResult({ response: { page: 3 }, parts: [PNG] })): BaseTool =>
   new FunctionTool({ name: 'shoot', description: '', execute });
 
-async function setUp(model: ScriptedModel, config: Partial<LlmAgentConfig> = {}) {
-  const platform = fixedPlatform();
-  const sessionService = new InMemorySessionService({ platform });
-  await sessionService.createSession(KEY);
-  const agent = new LlmAgent({ name: 'bot', model, tools: [shoot()], ...config });
-  const runner = new Runner({ appName: 'app', agent, sessionService, platform });
-  const stored = async () => (await sessionService.getSession(KEY))?.events ?? [];
-  return { runner, stored, sessionService, platform };
+function setUp(model: ScriptedModel, config: Partial<LlmAgentConfig> = {}) {
+  return scenario({ model, agent: { tools: [shoot()], ...config } });
 }
 
 const contentsOf = (model: ScriptedModel, request = 1) => model.requests[request]?.request.contents.slice(1);

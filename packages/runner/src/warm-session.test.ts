@@ -9,28 +9,11 @@ import {
   type Session,
 } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
-import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, modelEvent, ScriptedModel, userEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
+import { CountingService } from './fixtures/counting-service.ts';
 import type { Runner } from './runner.ts';
 import { KEY, saying, scenario, type ScenarioOptions } from './fixtures/scenario.ts';
-
-/** Counts the events that are read. */
-class CountingService extends InMemorySessionService {
-  read = 0;
-
-  override async getSession(request: GetSessionRequest): Promise<Session | undefined> {
-    const session = await super.getSession(request);
-    this.read += session?.events.length ?? 0;
-    return session;
-  }
-
-  override async beginRun(request: BeginRunRequest): Promise<BegunRun> {
-    const begun = await super.beginRun(request);
-    this.read += begun.session.events.length - (begun.message ? 1 : 0);
-    return begun;
-  }
-}
 
 /** A model that replies with its request. */
 class Seeing extends BaseAgent {

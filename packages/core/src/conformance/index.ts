@@ -12,3 +12,5 @@ export { conformanceCases } from './conformance-cases.ts';
 export { ConformanceError } from './errors.ts';
 export { Expect } from './expect.ts';
 export { ManualPlatform } from './manual-platform.ts';
+export type { Mutant } from './mutation-cases.ts';
+export { mutationCases, overlay } from './mutation-cases.ts';

@@ -1,15 +1,8 @@
-import type { MakeService } from '@eventloom/core/conformance';
+import type { Mutant } from '@eventloom/core/conformance';
 import type { LogMirror, RelayedLog, RelayHost, RunFrame, RunRelay } from '../runs/run-relay.ts';
 import { InMemoryRunRelay, RunNetwork } from './in-memory-run-relay.ts';
 
-/** A relay with a deliberate fault, which the named case must find. */
-interface RelayMutant {
-  /** Id of the case. */
-  readonly breaks: string;
-  /** The fault of the mutant: completes the sentence "a relay that …". */
-  readonly how: string;
-  readonly make: MakeService<RunRelay>;
-}
+type RelayMutant = Mutant<RunRelay>;
 
 type Change = (relay: RunRelay) => Partial<RunRelay>;
 

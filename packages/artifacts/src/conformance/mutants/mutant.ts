@@ -1,17 +1,11 @@
 import type { BaseArtifactService, Platform } from '@eventloom/core';
-import type { MakeService } from '@eventloom/core/conformance';
+import { type Mutant, overlay } from '@eventloom/core/conformance';
 import { DriverArtifactService } from '../../driver-artifact-service.ts';
 import { InMemoryArtifactDriver } from '../../in-memory-artifact-driver.ts';
 import type { ArtifactDriver } from '../../artifact-driver.ts';
 
-/** A service that is broken on purpose, to check that a case detects the fault. */
-export interface Mutant {
-  /** Id of the case. */
-  readonly breaks: string;
-  /** The fault of this mutant: completes the sentence "a service that …". */
-  readonly how: string;
-  readonly make: MakeService<BaseArtifactService>;
-}
+/** A service with a deliberate fault, which the named case must find. */
+export type ArtifactMutant = Mutant<BaseArtifactService>;
 
 type ServiceMethods = Pick<BaseArtifactService, keyof BaseArtifactService>;
 
@@ -20,7 +14,7 @@ export function brokenDriver(
   breaks: string,
   how: string,
   change: (driver: InMemoryArtifactDriver) => Partial<ArtifactDriver>,
-): Mutant {
+): ArtifactMutant {
   return {
     breaks,
     how,
@@ -36,7 +30,7 @@ export function brokenService(
   breaks: string,
   how: string,
   change: (service: BaseArtifactService, platform: Platform) => Partial<ServiceMethods>,
-): Mutant {
+): ArtifactMutant {
   return {
     breaks,
     how,
@@ -45,14 +39,4 @@ export function brokenService(
       return { service: overlay<BaseArtifactService>(service, change(service, platform)) };
     },
   };
-}
-
-/** The target, with some of its methods replaced. */
-function overlay<T extends object>(target: T, methods: Partial<T>): T {
-  return new Proxy(target, {
-    get(_, name) {
-      const found: unknown = Reflect.get(methods, name) ?? Reflect.get(target, name);
-      return typeof found === 'function' ? found.bind(target) : found;
-    },
-  });
 }

@@ -1,8 +1,8 @@
 import { InvalidArtifactNameError, InvalidRequestError, type Part } from '@eventloom/core';
 import type { ArtifactPlace, StoredArtifact } from '../../artifact-driver.ts';
-import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
+import { brokenDriver, brokenService, type ArtifactMutant } from './mutant.ts';
 
-export const saveMutants: readonly Mutant[] = [
+export const saveMutants: readonly ArtifactMutant[] = [
   brokenService('save.counts-versions', 'numbers versions from 1', (service) => ({
     saveArtifact: async (request) => (await service.saveArtifact(request)) + 1,
   })),
@@ -146,7 +146,7 @@ export const saveMutants: readonly Mutant[] = [
   }),
 ];
 
-export const nameMutants: readonly Mutant[] = [
+export const nameMutants: readonly ArtifactMutant[] = [
   brokenPlace('name.odd-names', 'encodes only slashes', (name) => name.replaceAll('/', '%2F')),
   brokenPlace('name.odd-names', 'normalises names', (name) => name.normalize('NFC')),
   brokenPlace('name.odd-names', 'truncates long names', (name) => name.slice(0, 255)),
@@ -194,7 +194,7 @@ export const nameMutants: readonly Mutant[] = [
 ];
 
 /** Creates a mutant that changes loaded parts. */
-function brokenPart(breaks: string, how: string, change: (part: Part) => Part): Mutant {
+function brokenPart(breaks: string, how: string, change: (part: Part) => Part): ArtifactMutant {
   return brokenService(breaks, how, (service) => ({
     async loadArtifact(request) {
       const part = await service.loadArtifact(request);
@@ -204,7 +204,7 @@ function brokenPart(breaks: string, how: string, change: (part: Part) => Part): 
 }
 
 /** A mutant that stores under another name. */
-function brokenPlace(breaks: string, how: string, rename: (name: string) => string): Mutant {
+function brokenPlace(breaks: string, how: string, rename: (name: string) => string): ArtifactMutant {
   return brokenDriver(breaks, how, (driver) => ({
     save: (place, artifact) => driver.save({ ...place, name: rename(place.name) }, artifact),
     read: (place, read) => driver.read({ ...place, name: rename(place.name) }, read),

@@ -1,8 +1,8 @@
 import { type ArtifactVersion, InvalidRequestError } from '@eventloom/core';
 import { InMemoryArtifactDriver } from '../../in-memory-artifact-driver.ts';
-import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
+import { brokenDriver, brokenService, type ArtifactMutant } from './mutant.ts';
 
-export const versionMutants: readonly Mutant[] = [
+export const versionMutants: readonly ArtifactMutant[] = [
   brokenService('versions.listed', 'sorts version numbers as text', (service) => ({
     listVersions: async (request) => (await service.listVersions(request)).map(String).sort().map(Number),
   })),
@@ -85,7 +85,7 @@ export const versionMutants: readonly Mutant[] = [
 ];
 
 /** Creates a mutant that changes the descriptions of versions. */
-function brokenKnown(breaks: string, how: string, change: (known: ArtifactVersion) => ArtifactVersion): Mutant {
+function brokenKnown(breaks: string, how: string, change: (known: ArtifactVersion) => ArtifactVersion): ArtifactMutant {
   return brokenService(breaks, how, (service) => ({
     listArtifactVersions: async (request) => (await service.listArtifactVersions(request)).map(change),
   }));

@@ -1,7 +1,8 @@
 import { type AuthCredential, type CredentialKey, InvalidRequestError } from '@eventloom/core';
+import { overlay } from '@eventloom/core/conformance';
 import { InMemoryCredentialService } from '../../in-memory-credential-service.ts';
 import { KEY } from '../samples.ts';
-import { broken, type Mutant, overlay } from './mutant.ts';
+import { broken, type CredentialMutant } from './mutant.ts';
 
 /** Changes the names in every key, so that the service confuses keys that become equal. */
 function renaming(change: (key: CredentialKey) => Partial<CredentialKey>): Parameters<typeof broken>[2] {
@@ -14,7 +15,7 @@ function renaming(change: (key: CredentialKey) => Partial<CredentialKey>): Param
 
 const refusedWith = (message: string): Promise<never> => Promise.reject(new InvalidRequestError(message));
 
-export const credentialMutants: readonly Mutant[] = [
+export const credentialMutants: readonly CredentialMutant[] = [
   broken('keep.whole', 'drops unknown fields', (service) => ({
     saveCredential: ({ credential: { authType, apiKey, http, oauth2, serviceAccount }, ...key }) =>
       service.saveCredential({

@@ -1,9 +1,17 @@
 import type { Event, MemoryEntry } from '@eventloom/core';
 import type { NewMemory, StoredMemory } from '../../memory-driver.ts';
-import { brokenDriver, brokenEvents, brokenFound, brokenMemory, brokenService, type Mutant, textOf } from './mutant.ts';
+import {
+  brokenDriver,
+  brokenEvents,
+  brokenFound,
+  brokenMemory,
+  brokenService,
+  type MemoryMutant,
+  textOf,
+} from './mutant.ts';
 
 /** Creates a mutant that ignores a field of events. */
-function blindTo(field: keyof Event): Mutant {
+function blindTo(field: keyof Event): MemoryMutant {
   return brokenEvents('add.not-said', `does not look at ${String(field)}`, (events) =>
     events.map((event) => ({ ...event, [field]: undefined })),
   );
@@ -16,7 +24,7 @@ function withParts(event: Event, change: (part: { text?: string; thought?: boole
     : event;
 }
 
-export const addMutants: readonly Mutant[] = [
+export const addMutants: readonly MemoryMutant[] = [
   brokenFound('add.session', 'returns the time in seconds', (found) =>
     found.map((memory) => ({ ...memory, timestamp: String(Date.parse(memory.timestamp ?? '') / 1000) })),
   ),
@@ -177,7 +185,7 @@ export const addMutants: readonly Mutant[] = [
   }),
 ];
 
-export const rewindMutants: readonly Mutant[] = [
+export const rewindMutants: readonly MemoryMutant[] = [
   brokenEvents('rewind.never-added', 'ignores rewinds', (events) =>
     events.filter(({ actions }) => actions.rewindBeforeInvocationId === undefined),
   ),
@@ -227,7 +235,7 @@ export const rewindMutants: readonly Mutant[] = [
 ];
 
 /** Creates a mutant that changes the parts of found memories. */
-function brokenText(breaks: string, how: string, change: (text: string) => string): Mutant {
+function brokenText(breaks: string, how: string, change: (text: string) => string): MemoryMutant {
   return brokenFound(breaks, how, (found) =>
     found.map((memory) => ({
       ...memory,

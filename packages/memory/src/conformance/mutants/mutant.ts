@@ -1,17 +1,11 @@
 import type { BaseMemoryService, Event, MemoryEntry } from '@eventloom/core';
-import type { MakeService } from '@eventloom/core/conformance';
+import { type Mutant, overlay } from '@eventloom/core/conformance';
 import { DriverMemoryService } from '../../driver-memory-service.ts';
 import { InMemoryMemoryDriver } from '../../in-memory-memory-driver.ts';
 import type { MemoryDriver, NewMemory } from '../../memory-driver.ts';
 
-/** A service that is broken on purpose, which shows that a case finds the fault. */
-export interface Mutant {
-  /** Id of the case. */
-  readonly breaks: string;
-  /** The fault of this mutant: completes the sentence "a service that …". */
-  readonly how: string;
-  readonly make: MakeService<BaseMemoryService>;
-}
+/** A service with a deliberate fault, which the named case must find. */
+export type MemoryMutant = Mutant<BaseMemoryService>;
 
 type ServiceMethods = Pick<BaseMemoryService, keyof BaseMemoryService>;
 
@@ -20,7 +14,7 @@ export function brokenDriver(
   breaks: string,
   how: string,
   change: (driver: InMemoryMemoryDriver) => Partial<MemoryDriver>,
-): Mutant {
+): MemoryMutant {
   return {
     breaks,
     how,
@@ -36,7 +30,7 @@ export function brokenService(
   breaks: string,
   how: string,
   change: (service: BaseMemoryService) => Partial<ServiceMethods>,
-): Mutant {
+): MemoryMutant {
   return {
     breaks,
     how,
@@ -48,7 +42,7 @@ export function brokenService(
 }
 
 /** Creates a mutant that changes events before they are added. */
-export function brokenEvents(breaks: string, how: string, change: (events: readonly Event[]) => Event[]): Mutant {
+export function brokenEvents(breaks: string, how: string, change: (events: readonly Event[]) => Event[]): MemoryMutant {
   return brokenService(breaks, how, (service) => ({
     addSessionToMemory: (session) => service.addSessionToMemory({ ...session, events: change(session.events) }),
     addEventsToMemory: (request) => service.addEventsToMemory({ ...request, events: change(request.events) }),
@@ -56,14 +50,18 @@ export function brokenEvents(breaks: string, how: string, change: (events: reado
 }
 
 /** Creates a mutant that changes memories before they are stored. */
-export function brokenMemory(breaks: string, how: string, change: (memory: NewMemory) => NewMemory): Mutant {
+export function brokenMemory(breaks: string, how: string, change: (memory: NewMemory) => NewMemory): MemoryMutant {
   return brokenDriver(breaks, how, (driver) => ({
     add: (key, memories) => driver.add(key, memories.map(change)),
   }));
 }
 
 /** Creates a mutant that changes found memories. */
-export function brokenFound(breaks: string, how: string, change: (found: MemoryEntry[]) => MemoryEntry[]): Mutant {
+export function brokenFound(
+  breaks: string,
+  how: string,
+  change: (found: MemoryEntry[]) => MemoryEntry[],
+): MemoryMutant {
   return brokenService(breaks, how, (service) => ({
     searchMemory: async (request) => ({ memories: change((await service.searchMemory(request)).memories) }),
   }));
@@ -72,14 +70,4 @@ export function brokenFound(breaks: string, how: string, change: (found: MemoryE
 /** Returns all text of a memory. */
 export function textOf({ content }: Pick<NewMemory, 'content'>): string {
   return (content.parts ?? []).map(({ text }) => text).join(' ');
-}
-
-/** Returns the target with some of its methods replaced. */
-function overlay<T extends object>(target: T, methods: Partial<T>): T {
-  return new Proxy(target, {
-    get(_, name) {
-      const found: unknown = Reflect.get(methods, name) ?? Reflect.get(target, name);
-      return typeof found === 'function' ? found.bind(target) : found;
-    },
-  });
 }

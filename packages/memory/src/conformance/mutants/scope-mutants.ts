@@ -1,9 +1,9 @@
 import { type BaseMemoryService, InvalidRequestError } from '@eventloom/core';
 import type { MemoryOwner } from '../../memory-driver.ts';
-import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
+import { brokenDriver, brokenService, type MemoryMutant } from './mutant.ts';
 
 /** Creates a mutant that confuses users. */
-function brokenOwner(how: string, change: (owner: MemoryOwner) => MemoryOwner): Mutant {
+function brokenOwner(how: string, change: (owner: MemoryOwner) => MemoryOwner): MemoryMutant {
   return brokenDriver('scope.owners-apart', how, (driver) => ({
     add: (key, memories) => driver.add({ ...key, ...change(key) }, memories),
     countWords: (owner, words) => driver.countWords(change(owner), words),
@@ -25,7 +25,7 @@ function brokenIds(service: BaseMemoryService): Partial<BaseMemoryService> {
   };
 }
 
-export const scopeMutants: readonly Mutant[] = [
+export const scopeMutants: readonly MemoryMutant[] = [
   brokenDriver('scope.sessions-together', 'stores only the latest session', (driver) => {
     let latest = '';
     return {
@@ -57,7 +57,7 @@ export const scopeMutants: readonly Mutant[] = [
   })),
 ];
 
-export const deleteMutants: readonly Mutant[] = [
+export const deleteMutants: readonly MemoryMutant[] = [
   brokenService('delete.one', 'deletes nothing', () => ({ deleteMemory: async () => undefined })),
   brokenDriver('delete.one', 'deletes the whole session', (driver) => ({
     delete: (key) => driver.deleteAll(key, key.sessionId),

@@ -1,25 +1,29 @@
 import { InvalidRequestError } from '@eventloom/core';
 import type { MemoryOwner, NewMemory, StoredMemory } from '../../memory-driver.ts';
-import { brokenDriver, brokenFound, brokenMemory, brokenService, type Mutant, textOf } from './mutant.ts';
+import { brokenDriver, brokenFound, brokenMemory, brokenService, type MemoryMutant, textOf } from './mutant.ts';
 
 /** Creates a mutant whose index has other words. */
 function brokenWords(
   breaks: string,
   how: string,
   change: (words: readonly string[], memory: NewMemory) => string[],
-): Mutant {
+): MemoryMutant {
   return brokenMemory(breaks, how, (memory) => ({ ...memory, words: new Set(change([...memory.words], memory)) }));
 }
 
 /** Creates a mutant that searches for another query. */
-function brokenQuery(breaks: string, how: string, change: (query: string) => string): Mutant {
+function brokenQuery(breaks: string, how: string, change: (query: string) => string): MemoryMutant {
   return brokenService(breaks, how, (service) => ({
     searchMemory: (request) => service.searchMemory({ ...request, query: change(request.query) }),
   }));
 }
 
 /** Creates a mutant that changes the order of found memories. */
-function brokenOrder(breaks: string, how: string, rank: (one: StoredMemory, other: StoredMemory) => number): Mutant {
+function brokenOrder(
+  breaks: string,
+  how: string,
+  rank: (one: StoredMemory, other: StoredMemory) => number,
+): MemoryMutant {
   return brokenDriver(breaks, how, (driver) => ({
     search: (owner, search) => driver.search(owner, search).toSorted(rank),
   }));
@@ -38,7 +42,7 @@ function matches(text: string, pattern: RegExp): string[] {
   return text.match(pattern) ?? [];
 }
 
-export const wordMutants: readonly Mutant[] = [
+export const wordMutants: readonly MemoryMutant[] = [
   brokenWords('word.whole', 'finds prefixes of words', (words) =>
     words.flatMap((word) => Array.from(word, (_, index) => word.slice(0, index + 1))),
   ),
@@ -123,7 +127,7 @@ export const wordMutants: readonly Mutant[] = [
   brokenQuery('word.bad-query-refused', 'converts every query to text', String),
 ];
 
-export const rankMutants: readonly Mutant[] = [
+export const rankMutants: readonly MemoryMutant[] = [
   brokenFound('rank.more-words', 'ranks the best memory last', (found) => found.toReversed()),
   brokenDriver('rank.more-words', 'ranks by the first word', (driver) => ({
     search(owner, search) {

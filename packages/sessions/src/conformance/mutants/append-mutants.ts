@@ -1,9 +1,9 @@
 import { createEventActions, type Event } from '@eventloom/core';
 import { idsOf } from '../samples.ts';
 import { brokenEvents } from './broken-events.ts';
-import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
+import { brokenDriver, brokenService, type SessionMutant } from './mutant.ts';
 
-export const appendMutants: readonly Mutant[] = [
+export const appendMutants: readonly SessionMutant[] = [
   brokenDriver('append.sealed', 'returns the stored object itself', (driver) => ({
     appendEvent: (append) => driver.appendEvent({ ...append, event: structuredClone(append.event) }),
   })),

@@ -1,9 +1,9 @@
 import type { Event } from '@eventloom/core';
 import type { EventAppend } from '../../session-driver.ts';
 import { brokenEvents } from './broken-events.ts';
-import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
+import { brokenDriver, brokenService, type SessionMutant } from './mutant.ts';
 
-export const appendValueMutants: readonly Mutant[] = [
+export const appendValueMutants: readonly SessionMutant[] = [
   brokenEvents('append.values-kept', 'drops nulls', (events) =>
     events.map(
       (event) =>
@@ -50,7 +50,7 @@ export const appendValueMutants: readonly Mutant[] = [
 ];
 
 /** Creates a mutant that confuses ids for which `change` returns the same text. */
-function brokenIds(breaks: string, how: string, change: (id: string) => string): Mutant {
+function brokenIds(breaks: string, how: string, change: (id: string) => string): SessionMutant {
   return brokenDriver(breaks, how, (driver) => ({
     appendEvent: onceEach(
       () => 'all',

@@ -1,8 +1,8 @@
 import type { AppendOutcome, EventAppend } from '../../session-driver.ts';
 import { LimitedDriver, limitedService, MAX_BYTES } from './limited-driver.ts';
-import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
+import { brokenDriver, brokenService, type SessionMutant } from './mutant.ts';
 
-export const appendsMutants: readonly Mutant[] = [
+export const appendsMutants: readonly SessionMutant[] = [
   brokenDriver('appends.like-each', 'appends several events in reverse order', (driver) => ({
     appendEvents: (appends) => driver.appendEvents(appends.toReversed()).toReversed(),
   })),

@@ -1,6 +1,6 @@
 import type { Event } from '@eventloom/core';
 import type { EventWindow } from '../../session-driver.ts';
-import { brokenDriver, type Mutant } from './mutant.ts';
+import { brokenDriver, type SessionMutant } from './mutant.ts';
 import { ALL_EVENTS } from '../../session-view.ts';
 
 /** Creates a mutant that reads the wrong events, or reads events in a wrong order. */
@@ -8,7 +8,7 @@ export function brokenEvents(
   breaks: string,
   how: string,
   change: (events: Event[], window: EventWindow, all: Event[]) => Event[],
-): Mutant {
+): SessionMutant {
   return brokenDriver(breaks, how, (driver) => ({
     readSession(key, window) {
       const stored = driver.readSession(key, window);

@@ -1,9 +1,9 @@
 import type { Event } from '@eventloom/core';
 import type { EventWindow } from '../../session-driver.ts';
 import { brokenEvents } from './broken-events.ts';
-import type { Mutant } from './mutant.ts';
+import type { SessionMutant } from './mutant.ts';
 
-export const compactionWindowMutants: readonly Mutant[] = [
+export const compactionWindowMutants: readonly SessionMutant[] = [
   brokenWindows('window.since-compaction', 'ignores sinceCompaction', (_, window, all) =>
     select(all, { ...window, sinceCompaction: false }),
   ),
@@ -56,7 +56,7 @@ function brokenWindows(
   breaks: string,
   how: string,
   change: (events: Event[], window: EventWindow, all: Event[]) => Event[],
-): Mutant {
+): SessionMutant {
   return brokenEvents(breaks, how, (events, window, all) =>
     window.sinceCompaction ? change(events, window, all) : events,
   );

@@ -1,8 +1,8 @@
 import { type Event, InvalidEventError, InvalidRequestError, type SessionRecord } from '@eventloom/core';
 import { wholeEvent } from '../faulty-events.ts';
-import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
+import { brokenDriver, brokenService, type SessionMutant } from './mutant.ts';
 
-export const eventFaultMutants: readonly Mutant[] = [
+export const eventFaultMutants: readonly SessionMutant[] = [
   brokenService('append.faulty-refused', 'stores an event without its invalid fields', (service) => ({
     appendEvent: (request) =>
       service.appendEvent(request).catch((error: unknown) => {
@@ -54,7 +54,7 @@ function withoutArtifacts(event: Event): Event {
 }
 
 /** Creates a mutant that changes imported events. */
-function brokenEventImport(breaks: string, how: string, change: (event: Event) => Event): Mutant {
+function brokenEventImport(breaks: string, how: string, change: (event: Event) => Event): SessionMutant {
   return brokenService(breaks, how, (service) => ({
     async importSession(request) {
       const records: SessionRecord[] = [];

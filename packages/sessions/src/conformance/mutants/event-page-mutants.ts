@@ -1,8 +1,8 @@
 import { type Event, InvalidRequestError, type ListEventsRequest, SessionNotFoundError } from '@eventloom/core';
 import type { StoredEventWindow } from '../../session-driver.ts';
-import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
+import { brokenDriver, brokenService, type SessionMutant } from './mutant.ts';
 
-export const eventPageMutants: readonly Mutant[] = [
+export const eventPageMutants: readonly SessionMutant[] = [
   brokenService('events.pages', 'supports one order only', (service) => ({
     listEvents: (request) => service.listEvents({ ...request, order: undefined }),
   })),
@@ -106,7 +106,7 @@ function brokenFound(
   breaks: string,
   how: string,
   change: (found: StoredEventWindow, seen: { lastSeq?: number }) => StoredEventWindow,
-): Mutant {
+): SessionMutant {
   return brokenDriver(breaks, how, (driver) => {
     const seen = {};
     return {

@@ -1,9 +1,9 @@
 import { type SessionKey, SessionNotFoundError, type SessionRecord } from '@eventloom/core';
 import type { SessionBackground } from '../../session-driver.ts';
 import { exportAll } from '../records.ts';
-import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
+import { brokenDriver, brokenService, type SessionMutant } from './mutant.ts';
 
-export const exportMutants: readonly Mutant[] = [
+export const exportMutants: readonly SessionMutant[] = [
   brokenRecords('export.records', 'does not yield the end record', (records) => records.slice(0, -1)),
   brokenRecords('export.records', 'orders events by time', (records) =>
     records.toSorted((one, other) =>
@@ -100,7 +100,7 @@ function brokenRecords(
   breaks: string,
   how: string,
   change: (records: SessionRecord[]) => readonly SessionRecord[],
-): Mutant {
+): SessionMutant {
   return brokenService(breaks, how, (service) => ({
     async *exportSession(key: SessionKey) {
       yield* change(await exportAll(service, key));
@@ -113,7 +113,7 @@ function brokenBackground(
   breaks: string,
   how: string,
   change: (session: SessionBackground) => SessionBackground,
-): Mutant {
+): SessionMutant {
   return brokenDriver(breaks, how, (driver) => ({
     readBackground(key) {
       const session = driver.readBackground(key);

@@ -2,7 +2,7 @@ import type { SessionKey, SessionLease } from '@eventloom/core';
 import type { InMemorySessionDriver } from '../../in-memory-session-driver.ts';
 import type { ClaimOutcome } from '../../lease-claim.ts';
 import type { SessionDriver } from '../../session-driver.ts';
-import { brokenDriver, type Mutant } from './mutant.ts';
+import { brokenDriver, type SessionMutant } from './mutant.ts';
 
 /** Records the latest lease of each session. */
 export function heldLeases(driver: InMemorySessionDriver) {
@@ -27,7 +27,7 @@ export function withLease(outcome: ClaimOutcome, change: (lease: SessionLease) =
 }
 
 /** Creates a mutant whose appends do not renew their lease. */
-export function doesNotRenew(breaks: string): Mutant {
+export function doesNotRenew(breaks: string): SessionMutant {
   return brokenDriver(breaks, 'does not renew a lease with an append', (driver) => {
     const until = new Map<number, number>();
     return {
@@ -45,7 +45,7 @@ export function doesNotRenew(breaks: string): Mutant {
 }
 
 /** Creates a mutant whose new sessions restart with the first epoch, so that leases of a deleted session become valid again. */
-export function restartsEpochs(breaks: string): Mutant {
+export function restartsEpochs(breaks: string): SessionMutant {
   return brokenDriver(breaks, 'restarts epochs with a new session', (driver) => {
     let base = 0;
     let last = 0;

@@ -6,9 +6,9 @@ import {
   type SessionRecord,
 } from '@eventloom/core';
 import { isRecord, stateScopeOf } from '@eventloom/core/internal';
-import { brokenService, type Mutant } from './mutant.ts';
+import { brokenService, type SessionMutant } from './mutant.ts';
 
-export const importFaultMutants: readonly Mutant[] = [
+export const importFaultMutants: readonly SessionMutant[] = [
   mends('import.truncated-refused', 'accepts records without an end', (records) =>
     endOf(records) ? records : withEnd(records),
   ),
@@ -77,7 +77,7 @@ function mends(
   breaks: string,
   how: string,
   change: (records: readonly SessionRecord[], makeUp: () => string) => readonly SessionRecord[],
-): Mutant {
+): SessionMutant {
   return brokenService(breaks, how, (service: BaseSessionService, _, platform) => ({
     async importSession(request) {
       const records = change(await collect(request), () => platform.newEventId());

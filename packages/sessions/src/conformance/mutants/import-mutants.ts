@@ -1,8 +1,8 @@
 import type { SessionImport, StateEntry } from '../../session-driver.ts';
 import { restartsEpochs } from './held-leases.ts';
-import { brokenDriver, brokenService, type Mutant, NO_WAIT } from './mutant.ts';
+import { brokenDriver, brokenService, type SessionMutant, NO_WAIT } from './mutant.ts';
 
-export const importMutants: readonly Mutant[] = [
+export const importMutants: readonly SessionMutant[] = [
   brokenImport('import.lossless', 'drops the tool calls', (session) => ({ ...session, toolCalls: [] })),
   brokenImport('import.lossless', 'sorts tool calls by id', (session) => ({
     ...session,
@@ -146,6 +146,6 @@ export const importMutants: readonly Mutant[] = [
 ];
 
 /** Creates a mutant that changes the imported session. */
-function brokenImport(breaks: string, how: string, change: (session: SessionImport) => SessionImport): Mutant {
+function brokenImport(breaks: string, how: string, change: (session: SessionImport) => SessionImport): SessionMutant {
   return brokenDriver(breaks, how, (driver) => ({ importSession: (session) => driver.importSession(change(session)) }));
 }

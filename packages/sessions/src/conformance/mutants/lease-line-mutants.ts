@@ -1,8 +1,8 @@
 import { type AcquireLeaseRequest, SessionBusyError } from '@eventloom/core';
-import { brokenService, type Mutant } from './mutant.ts';
+import { brokenService, type SessionMutant } from './mutant.ts';
 import { brokenSharing } from './shared-driver.ts';
 
-export const leaseLineMutants: readonly Mutant[] = [
+export const leaseLineMutants: readonly SessionMutant[] = [
   brokenService('queue.bounded', 'lets any number of callers wait', (service) => ({
     async acquireLease(request) {
       for (;;) {

@@ -1,8 +1,8 @@
 import { type SessionLease, StaleWriterError } from '@eventloom/core';
 import { restartsEpochs, doesNotRenew, heldLeases, withLease } from './held-leases.ts';
-import { brokenDriver, brokenService, type Mutant, NO_WAIT } from './mutant.ts';
+import { brokenDriver, brokenService, type SessionMutant, NO_WAIT } from './mutant.ts';
 
-export const leaseMutants: readonly Mutant[] = [
+export const leaseMutants: readonly SessionMutant[] = [
   brokenService('lease.names-its-session', 'grants shorter leases', (service) => ({
     acquireLease: (request) => service.acquireLease({ ttlMs: 10_000, ...request }),
   })),

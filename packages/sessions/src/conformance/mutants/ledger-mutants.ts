@@ -1,11 +1,11 @@
 import type { ToolLedgerEntry } from '@eventloom/core';
-import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
+import { brokenDriver, brokenService, type SessionMutant } from './mutant.ts';
 
 function withoutActions({ invocationId, callId, name, status, response }: ToolLedgerEntry): ToolLedgerEntry {
   return { invocationId, callId, name, status, ...(response ? { response } : {}) };
 }
 
-export const ledgerMutants: readonly Mutant[] = [
+export const ledgerMutants: readonly SessionMutant[] = [
   brokenDriver('ledger.start-then-finish', 'drops the response', (driver) => ({
     listToolCalls: (key, invocationId) =>
       driver

@@ -1,9 +1,9 @@
 import { InvalidRequestError } from '@eventloom/core';
 import type { SessionPage, StoredSession } from '../../session-driver.ts';
-import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
+import { brokenDriver, brokenService, type SessionMutant } from './mutant.ts';
 import { ALL_EVENTS } from '../../session-view.ts';
 
-export const listMutants: readonly Mutant[] = [
+export const listMutants: readonly SessionMutant[] = [
   brokenPage('list.of-user', 'lists sessions of all users', (page) => ({ ...page, userId: undefined })),
   brokenOrder(
     'list.newest-first',
@@ -99,11 +99,11 @@ export const listMutants: readonly Mutant[] = [
   })),
 ];
 
-function brokenPage(breaks: string, how: string, change: (page: SessionPage) => SessionPage): Mutant {
+function brokenPage(breaks: string, how: string, change: (page: SessionPage) => SessionPage): SessionMutant {
   return brokenDriver(breaks, how, (driver) => ({ listSessions: (page) => driver.listSessions(change(page)) }));
 }
 
-function brokenListed(breaks: string, how: string, change: (stored: StoredSession) => StoredSession): Mutant {
+function brokenListed(breaks: string, how: string, change: (stored: StoredSession) => StoredSession): SessionMutant {
   return brokenDriver(breaks, how, (driver) => ({ listSessions: (page) => driver.listSessions(page).map(change) }));
 }
 
@@ -111,7 +111,7 @@ function brokenOrder(
   breaks: string,
   how: string,
   compare: (one: StoredSession, other: StoredSession) => number,
-): Mutant {
+): SessionMutant {
   return brokenDriver(breaks, how, (driver) => ({
     listSessions: (page) => driver.listSessions(page).toSorted(compare),
   }));

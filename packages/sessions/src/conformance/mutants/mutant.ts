@@ -1,18 +1,12 @@
 import type { BaseSessionService, Platform } from '@eventloom/core';
-import type { MakeService } from '@eventloom/core/conformance';
+import { type Mutant, overlay } from '@eventloom/core/conformance';
 import { DriverSessionService } from '../../driver-session-service.ts';
 import { InMemorySessionDriver } from '../../in-memory-session-driver.ts';
 import { type PromisedService, toPromised } from '../session-rule.ts';
 import type { SessionDriver } from '../../session-driver.ts';
 
 /** A service with a deliberate fault, which the named case must find. */
-export interface Mutant {
-  /** Id of the case. */
-  readonly breaks: string;
-  /** The fault of the mutant: completes the sentence "a service that …". */
-  readonly how: string;
-  readonly make: MakeService<BaseSessionService>;
-}
+export type SessionMutant = Mutant<BaseSessionService>;
 
 /** The ticket of a claim that does not wait. */
 export const NO_WAIT = { ticket: undefined };
@@ -24,7 +18,7 @@ export function brokenDriver(
   breaks: string,
   how: string,
   change: (driver: InMemorySessionDriver) => Partial<SessionDriver>,
-): Mutant {
+): SessionMutant {
   return {
     breaks,
     how,
@@ -40,7 +34,7 @@ export function brokenService(
   breaks: string,
   how: string,
   change: (service: PromisedService, driver: InMemorySessionDriver, platform: Platform) => Partial<ServiceMethods>,
-): Mutant {
+): SessionMutant {
   return {
     breaks,
     how,
@@ -50,14 +44,4 @@ export function brokenService(
       return { service: overlay<BaseSessionService>(service, change(toPromised(service), driver, platform)) };
     },
   };
-}
-
-/** Returns the target with some of its methods replaced. */
-export function overlay<T extends object>(target: T, methods: Partial<T>): T {
-  return new Proxy(target, {
-    get(_, name) {
-      const found: unknown = Reflect.get(methods, name) ?? Reflect.get(target, name);
-      return typeof found === 'function' ? found.bind(target) : found;
-    },
-  });
 }

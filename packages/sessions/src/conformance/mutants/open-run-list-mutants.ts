@@ -1,9 +1,9 @@
 import type { OpenRun } from '@eventloom/core';
 import type { LeaseClaim } from '../../lease-claim.ts';
 import type { OpenRunPage } from '../../session-driver.ts';
-import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
+import { brokenDriver, brokenService, type SessionMutant } from './mutant.ts';
 
-export const openRunListMutants: readonly Mutant[] = [
+export const openRunListMutants: readonly SessionMutant[] = [
   brokenRuns('open.held-until', 'omits heldUntilMs', (runs) => runs.map((run) => ({ ...run, heldUntilMs: 0 }))),
   brokenDriver('open.held-until', 'ignores renewals in heldUntilMs', (driver) => {
     const until = new Map<string, number>();
@@ -92,7 +92,7 @@ export const openRunListMutants: readonly Mutant[] = [
 ];
 
 /** Creates a mutant that lists wrong open runs. */
-function brokenRuns(breaks: string, how: string, change: (runs: OpenRun[]) => OpenRun[]): Mutant {
+function brokenRuns(breaks: string, how: string, change: (runs: OpenRun[]) => OpenRun[]): SessionMutant {
   return brokenDriver(breaks, how, (driver) => ({ listOpenRuns: (page) => change(driver.listOpenRuns(page)) }));
 }
 
@@ -101,7 +101,7 @@ function brokenPage(
   breaks: string,
   how: string,
   isAfter: (run: OpenRun, after: NonNullable<OpenRunPage['after']>) => boolean,
-): Mutant {
+): SessionMutant {
   return brokenDriver(breaks, how, (driver) => ({
     listOpenRuns: ({ after, limit, ...page }) =>
       driver

@@ -3,9 +3,9 @@ import { ALL_EVENTS } from '../../session-view.ts';
 import type { InMemorySessionDriver } from '../../in-memory-session-driver.ts';
 import type { RunClaim, SessionDriver } from '../../session-driver.ts';
 import { withLease } from './held-leases.ts';
-import { brokenDriver, brokenService, type Mutant, NO_WAIT } from './mutant.ts';
+import { brokenDriver, brokenService, type SessionMutant, NO_WAIT } from './mutant.ts';
 
-export const openRunMutants: readonly Mutant[] = [
+export const openRunMutants: readonly SessionMutant[] = [
   brokenRuns('open.begins-with-run', 'omits runs that are not resumable', (runs) =>
     runs.filter(({ resumable }) => resumable),
   ),
@@ -137,12 +137,12 @@ export const openRunMutants: readonly Mutant[] = [
 ];
 
 /** Creates a mutant that changes the run that begins. */
-export function brokenClaim(breaks: string, how: string, change: (claim: RunClaim) => RunClaim): Mutant {
+export function brokenClaim(breaks: string, how: string, change: (claim: RunClaim) => RunClaim): SessionMutant {
   return brokenDriver(breaks, how, (driver) => ({ beginRun: (claim) => driver.beginRun(change(claim)) }));
 }
 
 /** Creates a mutant that lists wrong open runs. */
-function brokenRuns(breaks: string, how: string, change: (runs: OpenRun[]) => OpenRun[]): Mutant {
+function brokenRuns(breaks: string, how: string, change: (runs: OpenRun[]) => OpenRun[]): SessionMutant {
   return brokenDriver(breaks, how, (driver) => ({ listOpenRuns: (page) => change(driver.listOpenRuns(page)) }));
 }
 
@@ -151,7 +151,7 @@ function brokenEnd(
   breaks: string,
   how: string,
   change: (driver: InMemorySessionDriver, end: () => void) => Partial<SessionDriver>,
-): Mutant {
+): SessionMutant {
   return brokenDriver(breaks, how, (driver) => {
     let isEnded = false;
     const end = (): void => void (isEnded = true);
@@ -160,7 +160,11 @@ function brokenEnd(
 }
 
 /** Creates a mutant that counts attempts wrongly. */
-function countsAttempts(breaks: string, how: string, counts: (claim: RunClaim, isTaken: boolean) => boolean): Mutant {
+function countsAttempts(
+  breaks: string,
+  how: string,
+  counts: (claim: RunClaim, isTaken: boolean) => boolean,
+): SessionMutant {
   return brokenDriver(breaks, how, (driver) => {
     let more = 0;
     return {

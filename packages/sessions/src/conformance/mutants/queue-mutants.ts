@@ -1,8 +1,8 @@
 import { SessionBusyError, type SessionKey } from '@eventloom/core';
 import { doesNotRenew, heldLeases } from './held-leases.ts';
-import { brokenDriver, brokenService, type Mutant, NO_WAIT } from './mutant.ts';
+import { brokenDriver, brokenService, type SessionMutant, NO_WAIT } from './mutant.ts';
 
-export const queueMutants: readonly Mutant[] = [
+export const queueMutants: readonly SessionMutant[] = [
   brokenService('queue.waits', 'rejects with queue', (service) => ({
     acquireLease: (request) => service.acquireLease({ ...request, onBusy: 'reject' }),
   })),

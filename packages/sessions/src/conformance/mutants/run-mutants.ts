@@ -1,7 +1,7 @@
 import { SessionNotFoundError, StaleWriterError, toError } from '@eventloom/core';
 import type { InMemorySessionDriver } from '../../in-memory-session-driver.ts';
 import type { BeginOutcome, RunClaim, RunMessage } from '../../session-driver.ts';
-import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
+import { brokenDriver, brokenService, type SessionMutant } from './mutant.ts';
 import { brokenSharing } from './shared-driver.ts';
 
 function withMessage(claim: RunClaim, change: (message: RunMessage) => RunMessage): RunClaim {
@@ -22,7 +22,7 @@ function beginInSteps(driver: InMemorySessionDriver, claim: RunClaim): BeginOutc
   return { ...claimed, session, duplicate, firstSeq: session.lastSeq + 1, wasOpen: false };
 }
 
-export const runMutants: readonly Mutant[] = [
+export const runMutants: readonly SessionMutant[] = [
   brokenDriver('run.begins', 'returns no events', (driver) => ({
     beginRun: (claim) => driver.beginRun({ ...claim, window: { ...claim.window, limit: 0 } }),
   })),

@@ -2,7 +2,7 @@ import type { RunRecord } from '@eventloom/core';
 import { ALL_EVENTS } from '../../session-view.ts';
 import type { InMemorySessionDriver } from '../../in-memory-session-driver.ts';
 import type { BeginOutcome, RunClaim, SessionDriver, StoredRun } from '../../session-driver.ts';
-import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
+import { brokenDriver, brokenService, type SessionMutant } from './mutant.ts';
 import { brokenClaim } from './open-run-mutants.ts';
 import { brokenSharing } from './shared-driver.ts';
 
@@ -11,7 +11,7 @@ function brokenRefusal(
   breaks: string,
   how: string,
   change: (driver: InMemorySessionDriver, claim: RunClaim, outcome: BeginOutcome) => BeginOutcome,
-): Mutant {
+): SessionMutant {
   return brokenDriver(breaks, how, (driver) => ({
     beginRun: (claim) => change(driver, claim, driver.beginRun(claim)),
   }));
@@ -22,7 +22,7 @@ function brokenFind(
   breaks: string,
   how: string,
   change: (record: RunRecord | undefined, driver: InMemorySessionDriver) => RunRecord | undefined,
-): Mutant {
+): SessionMutant {
   return brokenDriver(breaks, how, (driver) => ({ findRun: (key, id) => change(driver.findRun(key, id), driver) }));
 }
 
@@ -35,7 +35,7 @@ function endOpenRun(driver: InMemorySessionDriver, claim: RunClaim): void {
   if (outcome.status === 'taken') driver.releaseLease(outcome.lease, false);
 }
 
-export const runRecordMutants: readonly Mutant[] = [
+export const runRecordMutants: readonly SessionMutant[] = [
   brokenDriver('run.unfinished-refused', 'ends the open run for another run', (driver) => ({
     beginRun(claim) {
       endOpenRun(driver, claim);
@@ -261,7 +261,7 @@ export const runRecordMutants: readonly Mutant[] = [
 ];
 
 /** Creates a mutant that imports wrong runs. */
-function brokenImport(breaks: string, how: string, change: (runs: readonly StoredRun[]) => StoredRun[]): Mutant {
+function brokenImport(breaks: string, how: string, change: (runs: readonly StoredRun[]) => StoredRun[]): SessionMutant {
   return brokenDriver(breaks, how, (driver) => ({
     importSession: (session) => driver.importSession({ ...session, runs: change(session.runs) }),
   }));

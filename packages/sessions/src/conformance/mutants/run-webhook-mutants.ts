@@ -1,8 +1,8 @@
 import type { RunWebhook } from '@eventloom/core';
 import type { RunWebhookPage } from '../../session-driver.ts';
-import { brokenDriver, type Mutant } from './mutant.ts';
+import { brokenDriver, type SessionMutant } from './mutant.ts';
 
-export const runWebhookMutants: readonly Mutant[] = [
+export const runWebhookMutants: readonly SessionMutant[] = [
   brokenDriver('webhook.listed', 'lists webhooks of open runs', (driver) => ({
     listRunWebhooks: (page) => driver.listRunWebhooks({ ...page, includeOpen: true }),
   })),
@@ -94,7 +94,7 @@ function brokenList(
   breaks: string,
   how: string,
   change: (webhooks: RunWebhook[], page: RunWebhookPage) => RunWebhook[],
-): Mutant {
+): SessionMutant {
   return brokenDriver(breaks, how, (driver) => ({
     listRunWebhooks: (page) => change(driver.listRunWebhooks(page), page),
   }));

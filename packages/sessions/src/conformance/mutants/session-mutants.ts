@@ -7,10 +7,10 @@ import {
 } from '@eventloom/core';
 import { InMemorySessionDriver } from '../../in-memory-session-driver.ts';
 import type { StoredSession } from '../../session-driver.ts';
-import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
+import { brokenDriver, brokenService, type SessionMutant } from './mutant.ts';
 import { ALL_EVENTS } from '../../session-view.ts';
 
-export const sessionMutants: readonly Mutant[] = [
+export const sessionMutants: readonly SessionMutant[] = [
   brokenDriver('session.new-is-empty', 'returns another creation time than it stores', (driver) => ({
     createSession: (creation) => driver.createSession({ ...creation, nowMs: creation.nowMs + 1 }),
   })),

@@ -1,9 +1,10 @@
+import { overlay } from '@eventloom/core/conformance';
 import type { BaseSessionService } from '@eventloom/core';
 import type { MakeService } from '@eventloom/core/conformance';
 import { DriverSessionService } from '../../driver-session-service.ts';
 import { InMemorySessionDriver } from '../../in-memory-session-driver.ts';
 import type { SessionDriver } from '../../session-driver.ts';
-import { type Mutant, overlay } from './mutant.ts';
+import type { SessionMutant } from './mutant.ts';
 
 /**
  * Creates services in memory that share one storage, like processes. `change` returns the methods of the storage that differ from a correct
@@ -25,6 +26,6 @@ export function brokenSharing(
   breaks: string,
   how: string,
   change: (driver: InMemorySessionDriver) => Partial<SessionDriver>,
-): Mutant {
+): SessionMutant {
   return { breaks, how, make: sharedService(change) };
 }

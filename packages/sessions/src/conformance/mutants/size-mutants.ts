@@ -9,10 +9,10 @@ import type { InMemorySessionDriver } from '../../in-memory-session-driver.ts';
 import type { AppendOutcome, CreatedSession, EventAppend, EventWindow, SessionImport } from '../../session-driver.ts';
 import { brokenEvents } from './broken-events.ts';
 import { LimitedDriver, limitedService, MAX_BYTES } from './limited-driver.ts';
-import { brokenDriver, type Mutant } from './mutant.ts';
+import { brokenDriver, type SessionMutant } from './mutant.ts';
 import { brokenSharing } from './shared-driver.ts';
 
-export const sizeMutants: readonly Mutant[] = [
+export const sizeMutants: readonly SessionMutant[] = [
   brokenDriver('size.state', 'truncates long text', (driver) => ({
     readSession(key, window) {
       const stored = driver.readSession(key, window);
@@ -144,7 +144,7 @@ export const sizeMutants: readonly Mutant[] = [
   ),
 ];
 
-function brokenLimit(breaks: string, how: string, makeDriver: () => InMemorySessionDriver): Mutant {
+function brokenLimit(breaks: string, how: string, makeDriver: () => InMemorySessionDriver): SessionMutant {
   return { breaks, how, make: limitedService(makeDriver) };
 }
 

@@ -1,10 +1,10 @@
 import { type Event, StateKeyError, StateValueError, type StateWrite } from '@eventloom/core';
 import { prefixedKey } from '@eventloom/core/internal';
 import type { StateEntry } from '../../session-driver.ts';
-import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
+import { brokenDriver, brokenService, type SessionMutant } from './mutant.ts';
 import { ALL_EVENTS } from '../../session-view.ts';
 
-export const stateMutants: readonly Mutant[] = [
+export const stateMutants: readonly SessionMutant[] = [
   brokenWrites('state.create-splits-scopes', 'stores all state in the session', toSessionScope),
   brokenWrites('state.append-splits-scopes', 'stores all state in the session', toSessionScope),
   brokenWrites('state.append-splits-scopes', 'shares user state with all users', (writes) =>
@@ -167,7 +167,7 @@ function brokenWrites(
   breaks: string,
   how: string,
   change: (writes: readonly StateWrite[]) => readonly StateWrite[],
-): Mutant {
+): SessionMutant {
   return brokenDriver(breaks, how, (driver) => ({
     createSession: (creation) => driver.createSession({ ...creation, writes: change(creation.writes) }),
     appendEvent: (append) => driver.appendEvent({ ...append, writes: change(append.writes) }),
@@ -178,7 +178,7 @@ function brokenReads(
   breaks: string,
   how: string,
   change: (entries: readonly StateEntry[]) => readonly StateEntry[],
-): Mutant {
+): SessionMutant {
   return brokenDriver(breaks, how, (driver) => ({
     readSession(key, window) {
       const stored = driver.readSession(key, window);

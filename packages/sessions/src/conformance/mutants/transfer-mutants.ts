@@ -1,9 +1,9 @@
 import { InvalidRequestError, type SessionRecord } from '@eventloom/core';
 import { exportAll } from '../records.ts';
-import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
+import { brokenDriver, brokenService, type SessionMutant } from './mutant.ts';
 
 /** Services that are wrong as the target of a transfer. */
-export const transferMutants: readonly Mutant[] = [
+export const transferMutants: readonly SessionMutant[] = [
   brokenDriver('transfer.lossless', 'rounds times to seconds', (driver) => ({
     importSession: (session) =>
       driver.importSession({ ...session, updatedAtMs: Math.floor(session.updatedAtMs / 1000) * 1000 }),

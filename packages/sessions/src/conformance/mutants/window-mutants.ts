@@ -1,9 +1,9 @@
 import { InvalidRequestError } from '@eventloom/core';
 import type { EventWindow } from '../../session-driver.ts';
 import { brokenEvents } from './broken-events.ts';
-import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
+import { brokenDriver, brokenService, type SessionMutant } from './mutant.ts';
 
-export const windowMutants: readonly Mutant[] = [
+export const windowMutants: readonly SessionMutant[] = [
   brokenWindow('window.num-recent', 'treats 0 as no limit', (window) => ({
     ...window,
     limit: window.limit || undefined,
@@ -75,7 +75,7 @@ export const windowMutants: readonly Mutant[] = [
   })),
 ];
 
-function brokenWindow(breaks: string, how: string, change: (window: EventWindow) => EventWindow): Mutant {
+function brokenWindow(breaks: string, how: string, change: (window: EventWindow) => EventWindow): SessionMutant {
   return brokenDriver(breaks, how, (driver) => ({
     readSession: (key, window) => driver.readSession(key, change(window)),
   }));
