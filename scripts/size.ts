@@ -75,7 +75,7 @@ const bundles = [
   // because the runner's modules come in another order. Receivers of webhooks that leave room for others: 0.1 kB. It grows with the runtime.
   { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 161_700 },
   // The aim is 185 kB, for the same reasons. The object's store of runs is gone.
-  // The limit is 8 kB, of 1,024 bytes each.
+  // The limit is 8 kB of 1,024 bytes each: 8.2 kB of 1,000, which are printed here and stand in the guides.
   { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
   // The client with the state of a chat, which sends each message to its end and reads several runs (0.5 kB). Chunks that come twice,
   // replies of agents that are called as tools and in graphs, and sessions that are created again after a lost connection: 0.4 kB.

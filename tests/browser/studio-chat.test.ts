@@ -49,6 +49,22 @@ test('a conversation that is opened or loaded again shows its end', async () => 
   expect(errors).toEqual([]);
 });
 
+test('a run is shown as working until its first text, and one without an answer says so', async () => {
+  const gate = new Gate();
+  const { page, errors } = await open([{ gate, parts: [] }, { text: 'Blue.' }]);
+  const silence = page.getByText('The run ended without an answer.');
+  await send(page, 'What color is it?');
+  await page.locator('.working').waitFor();
+  expect(await silence.count()).toBe(0);
+  gate.open();
+  await silence.waitFor();
+  expect(await page.locator('.working').count()).toBe(0);
+  await send(page, 'Once more?');
+  await page.getByRole('log').getByText('Blue.').waitFor();
+  expect(await silence.count()).toBe(0);
+  expect(errors).toEqual([]);
+});
+
 test('a conversation follows its end until the reader scrolls up, and again from the next message on', async () => {
   const gates = [new Gate(), new Gate()];
   const [first, second] = gates;

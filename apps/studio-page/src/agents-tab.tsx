@@ -91,9 +91,12 @@ export const AgentsTab = memo(function AgentsTab({
     </p>
   );
   if (!root) return alert || <p className="empty">Loading…</p>;
-  const paths = graphs.map(({ graph }) =>
-    pathOf(ran.find((each) => each.graph.name === graph.name)?.runs ?? [], shown),
-  );
+  const paths = graphs.map(({ graph }, index) => {
+    // Graphs of one name are in the same order in both lists.
+    const isSame = (each: GraphDescription): boolean => each.graph.name === graph.name;
+    const before = graphs.slice(0, index).filter(isSame).length;
+    return pathOf(ran.filter(isSame)[before]?.runs ?? [], shown);
+  });
   const working = new Set(
     graphs.flatMap(({ graph }, index) => {
       const open = paths[index]?.open ?? NO_NAMES;
@@ -124,7 +127,7 @@ export const AgentsTab = memo(function AgentsTab({
         <AgentView agent={root} active={isRunning ? working : NO_NAMES} seen={seen} />
       </ul>
       {graphs.map((each, index) => (
-        <GraphView key={each.graph.name} description={each} path={paths[index] ?? NO_PATH} />
+        <GraphView key={index} description={each} path={paths[index] ?? NO_PATH} />
       ))}
     </div>
   );
@@ -142,12 +145,12 @@ interface AgentViewProps {
 }
 
 function AgentView({ agent, active, seen }: AgentViewProps) {
-  const { name, kind, model, description, tools, subAgents, calledAgents } = agent;
+  const { name, kind, model, description, tools, subAgents, calledAgents, isRepeated } = agent;
   return (
     <li>
       <div className="agent" data-active={active.has(name)} data-seen={seen.has(name)}>
         <b>{name}</b> <small>{[kind, model].filter(Boolean).join(', ')}</small>
-        {description !== '' && <p>{description}</p>}
+        {isRepeated ? <p>described above</p> : description !== '' && <p>{description}</p>}
         {tools.length > 0 && (
           <ul className="tools" aria-label={`Tools of ${name}`}>
             {tools.map((tool) => (
@@ -160,8 +163,8 @@ function AgentView({ agent, active, seen }: AgentViewProps) {
       </div>
       {[...subAgents, ...calledAgents].length > 0 && (
         <ul>
-          {[...subAgents, ...calledAgents].map((each) => (
-            <AgentView key={each.name} agent={each} active={active} seen={seen} />
+          {[...subAgents, ...calledAgents].map((each, index) => (
+            <AgentView key={index} agent={each} active={active} seen={seen} />
           ))}
         </ul>
       )}

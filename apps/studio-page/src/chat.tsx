@@ -119,13 +119,15 @@ export function Chat({
   const isSaid = error !== undefined && (hasError(last, codeOf(error)) || answers.isRefused || isStopped);
   const hasFailed =
     failed === 'run' || last?.status === 'interrupted' || last?.parts.some(({ type }) => type === 'error') === true;
+  const isIdle = status === 'idle' && call.status === 'idle' && !isPast;
+  const isSilent = isIdle && last?.author === 'user' && !isStopped && !error && requests.length === 0;
   const shownRequests: readonly ShownRequest[] = isPast ? requests.map((request) => ({ request })) : answers.shown;
 
   return (
     <>
       <header className="chat-head">
         <span className="agent-now" data-running={isRunning || call.status !== 'idle'}>
-          {agentNames.length > 0 ? agentNames.join(', ') : 'No agent has spoken yet'}
+          {agentNames.length > 0 ? agentNames.join(', ') : root?.name}
         </span>
         <span role="status" className="status">
           {status === 'idle'
@@ -211,6 +213,14 @@ export function Chat({
             </GivenAnswers>
           </MeasuredTimes>
           {isStopped && last?.author === 'user' && <Stopped />}
+          {isSilent && <p className="stopped">The run ended without an answer.</p>}
+          {isRunning && !isPast && last?.status !== 'streaming' && (
+            <p className="working" aria-hidden="true">
+              <i />
+              <i />
+              <i />
+            </p>
+          )}
           {shownRequests.length > 0 && (
             <div className="requests" ref={forms}>
               {shownRequests.map(({ request, answer, refusal }) => (

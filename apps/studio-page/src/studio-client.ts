@@ -79,6 +79,8 @@ export interface ShownAgent {
   readonly tools: readonly { readonly name: string; readonly description: string }[];
   readonly subAgents: readonly ShownAgent[];
   readonly calledAgents: readonly ShownAgent[];
+  /** True for an agent that is described earlier in the tree: here it has no tools and no agents below it. */
+  readonly isRepeated?: true;
 }
 
 /** A graph and its runs in a run of the session. */

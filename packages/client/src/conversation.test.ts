@@ -104,6 +104,18 @@ describe('text', () => {
     expect(shown(reduce(output))).toEqual(['node: Blue sky']);
   });
 
+  test('of an agent in a node of a graph is shown once if the reply has no id, and the node names its event', () => {
+    const agent = { author: 'writer', branch: 'writer@1-0', executionId: 'x2', id: 'whole' };
+    const output = text('node', 'Blue sky', { executionId: 'x1', responseId: 'whole' });
+    const outer = text('outer', 'Blue sky', { executionId: 'x0', responseId: 'whole' });
+    expect(shown(reduce(text('writer', 'Blue sky', agent), output, outer))).toEqual(['writer: Blue sky']);
+    // While the run is streamed, only the outermost node has the text.
+    const { content: _, ...without } = output;
+    const live = reduce(event(agent), without, outer);
+    expect(shown(live)).toEqual(['outer: Blue sky']);
+    expect(shown(reduceEvents(live, [text('writer', 'Blue sky', agent), output, outer]))).toEqual(shown(live));
+  });
+
   test.each([
     [{ done: true }, 'done'],
     [{ error: 'no' }, 'done (interrupted)'],
@@ -435,7 +447,7 @@ test('an event is added to the ids of the events before it without a copy of the
   const { seen } = conversation.progress;
   for (let index = 0; index < 10; index++) conversation = reduceEvents(conversation, [chunk('x', 'r1')]);
   expect(conversation.progress.seen.numbers).toBe(seen.numbers);
-  expect([seen.size, conversation.progress.seen.size]).toEqual([1, 11]);
+  expect([seen.size, conversation.progress.seen.size]).toEqual([3, 13]);
 });
 
 describe('a voice call', () => {

@@ -167,7 +167,7 @@ export function reduceEvents(conversation: Conversation, events: Iterable<Event>
   for (const event of events) {
     const { id, invocationId, responseId, partial, object = '' } = event;
     const { seen } = (draft ?? conversation).progress;
-    const reply = `${invocationId} ${responseId}`;
+    const reply = `${invocationId} ${responseId ?? id}`;
     const isHidden = HIDDEN.test(object);
     // A run that is followed from its start sends the chunks of whole replies again.
     if (hasId(seen, id) || (partial && (isHidden || hasId(seen, reply)))) continue;
@@ -175,10 +175,13 @@ export function reduceEvents(conversation: Conversation, events: Iterable<Event>
     draft.progress.seen = withId(seen, id);
     if (partial) addChunk(draft, event);
     else {
-      // The output of a graph node has the reply of the agent that it ran.
-      const own = `${reply} ${keyOf(event)}`;
+      // The output of a graph node has the reply of the agent that it ran, or the id of the event with it.
+      const key = keyOf(event);
+      const own = reply + key;
       const isRepeated = hasId(seen, reply) && !hasId(seen, own);
-      if (responseId !== undefined) draft.progress.seen = withId(withId(draft.progress.seen, reply), own);
+      // The reply of an agent in a graph is shown in its chunks, or else in the output of the node.
+      if (event.content || draft.progress.open.has(key))
+        draft.progress.seen = withId(withId(draft.progress.seen, reply), own);
       addWhole(draft, event, isHidden, isRepeated);
     }
   }
@@ -216,7 +219,7 @@ function askedKind(name: string): PersonRequest['kind'] | undefined {
 const TRANSFER = 'transfer_to_agent';
 
 /** Kinds of events that a chat does not show. */
-const HIDDEN = /^(agent\.(input|transfer)|runner\.(completion|end|streamed)|graph\.node.*)$/;
+const HIDDEN = /^(agent\.(input|transfer)$|runner\.|graph\.node)/;
 
 /** A conversation that is being computed. */
 interface Draft extends Omit<Conversation, 'progress'> {
@@ -424,7 +427,7 @@ function requestOf(event: Event, { id = '', name = '', args = {} }: FunctionCall
 }
 
 function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
+  return typeof value === 'string' ? value || undefined : undefined;
 }
 
 function withProgress(call: CallPart, response: Readonly<Record<string, unknown>> | undefined): CallPart {

@@ -28,6 +28,38 @@ test('an agent node gets the previous output, and its answer is emitted once', a
   expect(linesOf(outside)).toEqual(['user: rain', 'writer: a poem', 'critic: not bad']);
 });
 
+test('the event of a node names the event with the answer of its agent, also through a graph in a graph', async () => {
+  const inner = new StateGraph({ name: 'inner' })
+    .addNode('writer', scripted('writer', ['a poem']))
+    .addEdge(START, 'writer')
+    .addEdge('writer', END)
+    .compile();
+  const shout = new StateGraph({ name: 'shout' })
+    .addNode('up', (text: string) => text.toUpperCase())
+    .addEdge(START, 'up')
+    .addEdge('up', END)
+    .compile();
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('first', inner)
+    .addNode('second', shout)
+    .addEdge(START, 'first')
+    .addEdge('first', 'second')
+    .addEdge('second', END)
+    .compile();
+  const { run, session } = await scenario({ agent });
+  await run('rain');
+  const said = (await session()).events.filter(({ content, object }) => content && object !== 'agent.input');
+  const names = new Map(said.map(({ id }, index) => [id, index]));
+  expect(said.map((event) => [linesOf([event])[0], names.get(event.responseId ?? '')])).toEqual([
+    ['user: rain', undefined],
+    ['writer: a poem', undefined],
+    ['writer: a poem', 1],
+    ['first: a poem', 1],
+    ['shout: A POEM', undefined],
+    ['second: A POEM', 4],
+  ]);
+});
+
 test("chunks of an agent node are streamed immediately and merge into the node's content", async () => {
   const { run } = await scenario({
     agent: new StateGraph({ name: 'g' })

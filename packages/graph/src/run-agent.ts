@@ -75,7 +75,8 @@ export async function runAgent(
     isWaiting: false,
     output: toOutput(run.node.name, reply.output),
     content: contentOf(said),
-    responseId: said?.responseId,
+    // A chat that has the answer of the agent does not show it once more for the node.
+    responseId: said?.responseId ?? said?.id,
   };
 }
 

@@ -12,6 +12,8 @@ export interface AgentDescription {
   readonly subAgents: readonly AgentDescription[];
   /** Agents that this agent calls as tools or runs as nodes. */
   readonly calledAgents: readonly AgentDescription[];
+  /** True for an agent that is described earlier in the tree: here it has no tools and no agents below it. Absent for others. */
+  readonly isRepeated?: true;
 }
 
 /** A tool of an agent. */
@@ -20,23 +22,26 @@ export interface ToolDescription {
   readonly description: string;
 }
 
-/** Maximum depth of the description, because agents may call each other in a circle. */
-const MAX_DEPTH = 12;
-
-/** Describes an agent and all agents and tools that it runs. Names toolsets without listing their tools. */
-export function describeAgent(agent: BaseAgent, depth = 0): AgentDescription {
-  const below = (agents: readonly BaseAgent[]): AgentDescription[] =>
-    depth >= MAX_DEPTH ? [] : agents.map((each) => describeAgent(each, depth + 1));
+/**
+ * Describes an agent and all agents and tools that it runs, each agent once: several may call the same one, or call each other in a circle. Names
+ * toolsets without listing their tools.
+ */
+export function describeAgent(agent: BaseAgent, described = new Set<BaseAgent>()): AgentDescription {
   const model = modelName('model' in agent ? agent.model : undefined);
-  const tools = 'tools' in agent && Array.isArray(agent.tools) ? agent.tools : [];
-  return {
+  const own = {
     name: agent.name,
     kind: kindOf(agent),
     description: agent.description,
     ...(model === undefined ? {} : { model }),
+  };
+  if (described.has(agent)) return { ...own, tools: [], subAgents: [], calledAgents: [], isRepeated: true };
+  described.add(agent);
+  const tools = 'tools' in agent && Array.isArray(agent.tools) ? agent.tools : [];
+  return {
+    ...own,
     tools: tools.flatMap(describeTool),
-    subAgents: below(agent.subAgents),
-    calledAgents: below(agent.calledAgents),
+    subAgents: agent.subAgents.map((each) => describeAgent(each, described)),
+    calledAgents: agent.calledAgents.map((each) => describeAgent(each, described)),
   };
 }
 

@@ -1,4 +1,4 @@
-import { node, Workflow } from '@eventloom/adk';
+import { AgentTool, node, Workflow } from '@eventloom/adk';
 import { type Content, createEvent, type Event, getFunctionCalls } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
@@ -126,6 +126,26 @@ describe('the agent of an app', () => {
       subAgents: [],
       calledAgents: [{ name: 'writer', kind: 'LlmAgent', model: 'scripted', calledAgents: [] }],
     });
+  });
+
+  test('is described with each agent once, even if several call it', async () => {
+    const calling = (name: string, ...agents: LlmAgent[]): LlmAgent => {
+      const callTools = agents.map((each) => new AgentTool({ agent: each }));
+      return new LlmAgent({ name, model: 'gemini-flash-latest', tools: callTools });
+    };
+    const shared = calling('shared', calling('deep'));
+    const agent = calling('boss', calling('left', shared), calling('right', shared));
+    const runner = new Runner({ appName: 'app', agent, sessionService: new InMemorySessionService() });
+    const { fetch } = createServer({ runners: [runner], protocols: [studio({ files })] });
+    const response = await fetch(new Request('http://localhost/studio-api/apps/app/users/ann/agent'));
+    const body: unknown = await response.json();
+    expect(body).toMatchObject({
+      calledAgents: [
+        { name: 'left', calledAgents: [{ name: 'shared', calledAgents: [{ name: 'deep' }] }] },
+        { name: 'right', calledAgents: [{ name: 'shared', calledAgents: [], isRepeated: true }] },
+      ],
+    });
+    expect(JSON.stringify(body).match(/isRepeated/g)).toHaveLength(1);
   });
 
   test('is described with its model, tools and sub-agents', async () => {

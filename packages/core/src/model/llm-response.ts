@@ -85,7 +85,10 @@ export interface LlmResponse {
   outputTranscription?: Transcription;
   /** In live runs with `sessionResumption`: the handle with which another connection can continue from here. */
   liveSessionResumptionUpdate?: { newHandle?: string; resumable?: boolean };
-  /** Id that the chunks of one reply share with the event that merges them. */
+  /**
+   * Id that the chunks of one reply share with the event that merges them. The event of a graph node with the answer of an agent has the id of that
+   * reply, or of the event with the answer if the reply has none.
+   */
   responseId?: string;
   /** Further replies to the same request, if it asked for several. */
   alternatives?: AlternativeResponse[];
