@@ -1,14 +1,8 @@
 import { InMemoryArtifactService } from '@eventloom/artifacts';
 import type { BaseArtifactService, SaveArtifactRequest, SessionKey } from '@eventloom/core';
-import { LlmAgent } from '@eventloom/llm-agent';
-import { Runner } from '@eventloom/runner';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { ScriptedModel } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
-import { createServer } from '../create-server.ts';
+import { KEY, SESSION, serverScenario } from '../fixtures/server-scenario.ts';
 
-const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
-const SESSION = '/apps/app/users/ann/sessions/s';
 const ARTIFACTS = `${SESSION}/artifacts`;
 
 interface Setup {
@@ -20,15 +14,10 @@ async function setUp(
   hasArtifacts = true,
   artifactService: BaseArtifactService = new InMemoryArtifactService(),
 ): Promise<Setup> {
-  const sessionService = new InMemorySessionService();
-  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([]) });
-  const services = { sessionService, ...(hasArtifacts ? { artifactService } : {}) };
-  const server = createServer({ runners: [new Runner({ appName: 'app', agent, ...services })] });
-  await sessionService.createSession(KEY);
+  const { send } = await serverScenario({ runner: hasArtifacts ? { artifactService } : {} });
   return {
     send: async (method, path, body) => {
-      const init = { method, ...(body !== undefined && { body: JSON.stringify(body) }) };
-      const response = await server.fetch(new Request(`http://localhost${path}`, init));
+      const response = await send(method, path, body);
       return [response.status, await response.json()];
     },
     save: (filename, text) => artifactService.saveArtifact({ ...KEY, filename, artifact: { text } }),

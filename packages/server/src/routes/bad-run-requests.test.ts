@@ -1,38 +1,20 @@
-import { LlmAgent } from '@eventloom/llm-agent';
-import { Runner } from '@eventloom/runner';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { createServer } from '../create-server.ts';
+import { KEY, SESSION, serverScenario } from '../fixtures/server-scenario.ts';
 
-const SESSION = '/apps/app/users/ann/sessions/s';
 const MESSAGE = { newMessage: { parts: [{ text: 'hi' }] } };
-const RUN = { appName: 'app', userId: 'ann', sessionId: 's', ...MESSAGE };
-const sessionKey = { appName: 'app', userId: 'ann', sessionId: 's' };
+const RUN = { ...KEY, ...MESSAGE };
 const ORIGIN = 'https://hooks.example';
 
 /** A server, and a completed run with `requestId: 'known'`. */
 async function setUp() {
-  const sessionService = new InMemorySessionService();
-  await sessionService.createSession(sessionKey);
-  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel(['done', 'a second run']) });
-  const runner = new Runner({ appName: 'app', agent, sessionService });
-  const secret = `whsec_${btoa('s'.repeat(32))}`;
-  const onError = (): void => undefined;
-  const server = createServer({ runners: [runner], onError, webhooks: { secret, origins: [ORIGIN] } });
-  const send = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
-    server.fetch(
-      new Request(`http://localhost${path}`, {
-        method,
-        body: body === undefined ? null : JSON.stringify(body),
-        headers,
-      }),
-    );
+  const steps = ['done', 'a second run'];
+  const webhooks = { secret: `whsec_${btoa('s'.repeat(32))}`, origins: [ORIGIN] };
+  const { send, sessionService } = await serverScenario({ steps, webhooks });
   const first = await send('POST', '/run', { ...RUN, requestId: 'known' });
   const runId = first.headers.get('eventloom-invocation-id') ?? '';
   await first.text();
   const stored = async () => [
-    await sessionService.getSession(sessionKey),
+    await sessionService.getSession(KEY),
     await sessionService.listRunWebhooks({ appName: 'app', includeOpen: true }),
   ];
   return { send, stored, runId };
@@ -112,24 +94,24 @@ test.each([
   expect(await stored()).toEqual(before);
 });
 
-const KEY = `${'k'.repeat(9000)}\u202e`;
+const HOSTILE_KEY = `${'k'.repeat(9000)}\u202e`;
 const DEEP: unknown = JSON.parse(`${'['.repeat(220)}${']'.repeat(220)}`);
 
 test.each<[string, object, number, string]>([
-  ['/run', { ...RUN, newMessage: { parts: [{ text: 'a', [KEY]: DEEP }] } }, 400, 'INVALID_MESSAGE'],
-  ['/run', { ...RUN, newMessage: { role: KEY, parts: [{ text: 'a' }] } }, 400, 'INVALID_MESSAGE'],
-  ['/run', { ...RUN, stateDelta: { a: { [KEY]: DEEP } } }, 400, 'STATE_VALUE'],
-  ['/run', { ...RUN, customMetadata: { [KEY]: DEEP } }, 400, 'INVALID_REQUEST'],
-  [`${SESSION}/runs`, { ...MESSAGE, webhook: { url: ORIGIN, [KEY]: 1 } }, 400, 'INVALID_REQUEST'],
-  [`${SESSION}/runs`, { ...MESSAGE, [KEY]: 1 }, 400, 'INVALID_REQUEST'],
+  ['/run', { ...RUN, newMessage: { parts: [{ text: 'a', [HOSTILE_KEY]: DEEP }] } }, 400, 'INVALID_MESSAGE'],
+  ['/run', { ...RUN, newMessage: { role: HOSTILE_KEY, parts: [{ text: 'a' }] } }, 400, 'INVALID_MESSAGE'],
+  ['/run', { ...RUN, stateDelta: { a: { [HOSTILE_KEY]: DEEP } } }, 400, 'STATE_VALUE'],
+  ['/run', { ...RUN, customMetadata: { [HOSTILE_KEY]: DEEP } }, 400, 'INVALID_REQUEST'],
+  [`${SESSION}/runs`, { ...MESSAGE, webhook: { url: ORIGIN, [HOSTILE_KEY]: 1 } }, 400, 'INVALID_REQUEST'],
+  [`${SESSION}/runs`, { ...MESSAGE, [HOSTILE_KEY]: 1 }, 400, 'INVALID_REQUEST'],
   [`${SESSION}/runs`, { ...MESSAGE, temperature: 1 }, 400, 'INVALID_REQUEST'],
   [`${SESSION}/rewind`, { rewindBeforeInvocationId: 'e-1', steps: 1 }, 400, 'INVALID_REQUEST'],
-  [`${SESSION}/fork`, { afterEventId: 'x', [KEY]: 1 }, 400, 'INVALID_REQUEST'],
+  [`${SESSION}/fork`, { afterEventId: 'x', [HOSTILE_KEY]: 1 }, 400, 'INVALID_REQUEST'],
   [`${SESSION}/runs`, { ...MESSAGE, webhook: { url: `https://${'a.'.repeat(900)}example` } }, 403, 'FORBIDDEN'],
-  ['/apps/app/users/ann/sessions', { events: [{ author: 'user', [KEY]: DEEP }] }, 400, 'INVALID_EVENT'],
+  ['/apps/app/users/ann/sessions', { events: [{ author: 'user', [HOSTILE_KEY]: DEEP }] }, 400, 'INVALID_EVENT'],
   [
     '/apps/app/users/ann/sessions',
-    { events: [{ author: 'user', actions: { artifactDelta: { [KEY]: 'x' } } }] },
+    { events: [{ author: 'user', actions: { artifactDelta: { [HOSTILE_KEY]: 'x' } } }] },
     400,
     'INVALID_REQUEST',
   ],

@@ -1,26 +1,20 @@
 import { type BaseAgent, createEvent } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { ParallelAgent } from '@eventloom/multi-agent';
-import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
+import { KEY, SESSION, serverScenario, type ServerScenario } from '../fixtures/server-scenario.ts';
 import { InMemoryRunRelay, RunNetwork } from '../conformance/in-memory-run-relay.ts';
 import type { RunLog } from '../runs/run-log.ts';
 import type { RunPublication, RunRelay } from '../runs/run-relay.ts';
 import type { RunState } from '../runs/run-state.ts';
-import { createServer, type EventloomServer } from '../create-server.ts';
 
-const SESSION = '/apps/app/users/ann/sessions/s';
 const MESSAGE = { newMessage: { parts: [{ text: 'hi' }] } };
 const JSON_STATE = { accept: 'application/json' };
-const sessionKey = { appName: 'app', userId: 'ann', sessionId: 's' };
 
-interface Place {
-  readonly server: EventloomServer;
-  readonly sessionService: InMemorySessionService;
-  readonly send: (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Response>;
+interface Place extends ServerScenario {
   /** Requests the state of a run at its address. */
   readonly stateOf: (location: string | null) => Promise<RunState>;
 }
@@ -36,18 +30,18 @@ async function setUp(
 ): Promise<Place> {
   const order = new LongRunningFunctionTool({ name: 'order', description: 'Orders.', execute: () => undefined });
   const set = new FunctionTool({ name: 'set', description: 'Sets.', execute: (_args, { state }) => state.set('a', 1) });
-  const agent = rootAgent ?? new LlmAgent({ name: 'agent', model: new ScriptedModel(steps), tools: [order, set] });
-  const runner = new Runner({ appName: 'app', agent, sessionService, resumable });
-  const server = createServer({ runners: [runner], relay, onError: () => undefined, limits: { answerAfterMs } });
-  const send: Place['send'] = async (method, path, body, headers = {}) => {
-    const text = body === undefined ? null : JSON.stringify(body);
-    return server.fetch(new Request(`http://localhost${path}`, { method, body: text, headers }));
-  };
+  const played = await serverScenario({
+    steps,
+    sessionService,
+    agent: rootAgent ?? { tools: [order, set] },
+    runner: { resumable },
+    relay,
+    limits: { answerAfterMs },
+  });
   const stateOf: Place['stateOf'] = async (location) => {
-    return (await send('GET', `${location}`, undefined, JSON_STATE)).json();
+    return (await played.send('GET', `${location}`, undefined, JSON_STATE)).json();
   };
-  if (!(await sessionService.getSession(sessionKey))) await sessionService.createSession(sessionKey);
-  return { server, sessionService, send, stateOf };
+  return { ...played, stateOf };
 }
 
 test("POST /runs answers with the run's address once its message is stored, and the address has its outcome", async () => {
@@ -58,7 +52,7 @@ test("POST /runs answers with the run's address once its message is stored, and 
   const location = begun.headers.get('location');
   expect([begun.status, location]).toEqual([202, `${SESSION}/runs/${invocationId}`]);
   expect(begun.headers.get('eventloom-invocation-id')).toBe(invocationId);
-  const stored = await sessionService.getSession(sessionKey);
+  const stored = await sessionService.getSession(KEY);
   expect(stored?.events.map(({ author }) => author)).toEqual(['user']);
   expect(await stateOf(location)).toEqual({ invocationId, state: 'running' });
   gate.open();
@@ -77,12 +71,12 @@ test('another server can answer the state of a run', async () => {
 
 test('a run is queued until it has its session', async () => {
   const { sessionService, send, stateOf } = await setUp(['done']);
-  const lease = await sessionService.acquireLease(sessionKey);
-  const response = await send('POST', '/run_sse', { ...sessionKey, ...MESSAGE });
+  const lease = await sessionService.acquireLease(KEY);
+  const response = await send('POST', '/run_sse', { ...KEY, ...MESSAGE });
   const invocationId = response.headers.get('eventloom-invocation-id');
   const location = `${SESSION}/runs/${invocationId}`;
   expect(await stateOf(location)).toEqual({ invocationId, state: 'queued' });
-  expect((await sessionService.getSession(sessionKey))?.events).toEqual([]);
+  expect((await sessionService.getSession(KEY))?.events).toEqual([]);
   await sessionService.releaseLease(lease);
   expect(await response.text()).toContain('done');
   expect(await stateOf(location)).toEqual({ invocationId, state: 'completed' });
@@ -94,7 +88,7 @@ describe('a request that waits for its session', () => {
 
   test('is queued, followed and answered by its request id', async () => {
     const { sessionService, send, stateOf } = await setUp(['done']);
-    const lease = await sessionService.acquireLease(sessionKey);
+    const lease = await sessionService.acquireLease(KEY);
     const begun = send('POST', `${SESSION}/runs`, REQUEST);
     await expect.poll(async () => (await send('GET', ADDRESS, undefined, JSON_STATE)).ok).toBe(true);
     const state = await stateOf(ADDRESS);
@@ -109,13 +103,13 @@ describe('a request that waits for its session', () => {
 
   test('is cancelled by its request id, and nothing is stored', async () => {
     const { sessionService, send, stateOf } = await setUp(['never']);
-    const lease = await sessionService.acquireLease(sessionKey);
+    const lease = await sessionService.acquireLease(KEY);
     const begun = send('POST', `${SESSION}/runs`, REQUEST);
     await expect.poll(async () => (await send('GET', ADDRESS, undefined, JSON_STATE)).ok).toBe(true);
     expect((await send('DELETE', ADDRESS)).status).toBe(200);
     expect(await (await begun).json()).toMatchObject({ code: 'RUN_ABORTED' });
     await sessionService.releaseLease(lease);
-    expect((await sessionService.getSession(sessionKey))?.events).toEqual([]);
+    expect((await sessionService.getSession(KEY))?.events).toEqual([]);
     const cancelled = { state: 'interrupted', code: 'RUN_ABORTED', error: 'the run was cancelled' };
     expect(await stateOf(ADDRESS)).toMatchObject(cancelled);
     expect(await (await send('GET', ADDRESS)).text()).toContain('"code":"RUN_ABORTED"');
@@ -124,7 +118,7 @@ describe('a request that waits for its session', () => {
 
   test('does not run when it is sent again after it was cancelled, until its session is deleted', async () => {
     const { sessionService, send } = await setUp(['once']);
-    const lease = await sessionService.acquireLease(sessionKey);
+    const lease = await sessionService.acquireLease(KEY);
     const begun = send('POST', `${SESSION}/runs`, REQUEST);
     await expect.poll(async () => (await send('GET', ADDRESS, undefined, JSON_STATE)).ok).toBe(true);
     await send('DELETE', ADDRESS);
@@ -132,14 +126,14 @@ describe('a request that waits for its session', () => {
     await sessionService.releaseLease(lease);
     for (const [path, body] of [
       [`${SESSION}/runs`, REQUEST],
-      ['/run', { ...sessionKey, ...REQUEST }],
-      ['/run_sse', { ...sessionKey, ...REQUEST }],
+      ['/run', { ...KEY, ...REQUEST }],
+      ['/run_sse', { ...KEY, ...REQUEST }],
     ] as const) {
       const again = await send('POST', path, body);
       const error = expect.stringContaining('use a new id for a new message');
       expect([again.status, await again.json()]).toEqual([409, { code: 'RUN_ABORTED', error }]);
     }
-    expect((await sessionService.getSession(sessionKey))?.events).toEqual([]);
+    expect((await sessionService.getSession(KEY))?.events).toEqual([]);
     expect((await send('POST', `${SESSION}/runs`, { ...REQUEST, requestId: 'r-2' })).status).toBe(202);
     await send('DELETE', SESSION);
     await send('POST', SESSION, {});
@@ -149,7 +143,7 @@ describe('a request that waits for its session', () => {
   test('is answered when it is sent again once it has the session, although its run is still active', async () => {
     const gate = new Gate();
     const { sessionService, send } = await setUp([{ gate, text: 'done' }]);
-    const lease = await sessionService.acquireLease(sessionKey);
+    const lease = await sessionService.acquireLease(KEY);
     const both = [1, 2].map(() => send('POST', `${SESSION}/runs`, REQUEST));
     await expect.poll(async () => (await send('GET', ADDRESS, undefined, JSON_STATE)).ok).toBe(true);
     await sessionService.releaseLease(lease);
@@ -164,7 +158,7 @@ describe('a request that waits for its session', () => {
     const first = await setUp(['done'], undefined, undefined, false, new InMemoryRunRelay(network));
     const { sessionService } = first;
     const { send, stateOf } = await setUp([], sessionService, undefined, false, new InMemoryRunRelay(network));
-    const lease = await sessionService.acquireLease(sessionKey);
+    const lease = await sessionService.acquireLease(KEY);
     const begun = first.send('POST', `${SESSION}/runs`, REQUEST);
     await expect.poll(async () => (await send('GET', ADDRESS, undefined, JSON_STATE)).ok).toBe(true);
     const state = await stateOf(ADDRESS);
@@ -181,7 +175,7 @@ describe('a request that waits for its session', () => {
     const first = await send('POST', `${SESSION}/runs`, MESSAGE);
     const { invocationId } = (await first.json()) as { invocationId: string };
     await (await send('GET', `${SESSION}/runs/${invocationId}`)).text();
-    const lease = await sessionService.acquireLease(sessionKey);
+    const lease = await sessionService.acquireLease(KEY);
     const second = send('POST', `${SESSION}/runs`, { ...MESSAGE, requestId: invocationId });
     expect(await stateOf(`${SESSION}/runs/${invocationId}`)).toEqual({ invocationId, state: 'completed' });
     await sessionService.releaseLease(lease);
@@ -198,7 +192,7 @@ describe('an answer that waits for its session', () => {
     const location = `${asked.headers.get('location')}`;
     const { invocationId } = (await asked.json()) as { invocationId: string };
     await (await send('GET', location)).text();
-    const lease = await sessionService.acquireLease(sessionKey);
+    const lease = await sessionService.acquireLease(KEY);
     const parts = [{ functionResponse: { id: 'c-1', name: 'order', response: { ordered: true } } }];
     const named = isNamed ? { invocationId } : {};
     const answer = send('POST', `${SESSION}/runs`, { newMessage: { parts }, requestId: 'r-2', ...named });
@@ -271,8 +265,8 @@ test('a completed run stays completed while an attempt to continue it has stored
   const location = begun.headers.get('location');
   await (await send('GET', `${location}`)).text();
   const { invocationId } = await stateOf(location);
-  await (await send('POST', '/run', { ...sessionKey, ...MESSAGE })).text();
-  const attempt = await sessionService.beginRun({ ...sessionKey, invocationId, resumable: true, continues: true });
+  await (await send('POST', '/run', { ...KEY, ...MESSAGE })).text();
+  const attempt = await sessionService.beginRun({ ...KEY, invocationId, resumable: true, continues: true });
   expect(await stateOf(location)).toEqual({ invocationId, state: 'completed' });
   const { session, lease } = attempt;
   const event = createEvent({ invocationId, author: 'user', content: { parts: [{ text: 'answer' }] } });
@@ -287,7 +281,7 @@ test('a request without a stored message is queued while its attempt has the ses
   await (await send('GET', `${location}`)).text();
   const { invocationId } = await stateOf(location);
   const run = { invocationId, requestId: 'second', resumable: true, continues: true };
-  const { lease } = await sessionService.beginRun({ ...sessionKey, ...run });
+  const { lease } = await sessionService.beginRun({ ...KEY, ...run });
   expect(await stateOf(`${SESSION}/runs/first`)).toEqual({ invocationId, state: 'completed' });
   expect(await stateOf(`${SESSION}/runs/second`)).toEqual({ invocationId, state: 'queued' });
   const followed = await send('GET', `${SESSION}/runs/second`);
@@ -442,14 +436,14 @@ test.each([
   [{ invocationId: 'e-none' }, 404],
 ])('the body %j is refused with a code, and changes nothing', async (body, status) => {
   const { sessionService, send } = await setUp(['done']);
-  const before = await sessionService.getSession(sessionKey);
+  const before = await sessionService.getSession(KEY);
   const response = await send('POST', `${SESSION}/runs`, body);
   expect([response.status, await response.json()]).toEqual([
     status,
     { error: expect.any(String), code: expect.stringMatching(/^[A-Z_]+$/) },
   ]);
   expect(response.headers.get('location')).toBeNull();
-  expect(await sessionService.getSession(sessionKey)).toEqual(before);
+  expect(await sessionService.getSession(KEY)).toEqual(before);
 });
 
 test('a request id identifies one run and can be used in its address', async () => {
@@ -461,7 +455,7 @@ test('a request id identifies one run and can be used in its address', async () 
   expect([again.status, again.headers.get('location')]).toEqual([202, location]);
   expect(await again.json()).toEqual(await stateOf(location));
   expect(await stateOf(`${SESSION}/runs/r-1`)).toEqual(await stateOf(location));
-  expect((await sessionService.getSession(sessionKey))?.events).toHaveLength(2);
+  expect((await sessionService.getSession(KEY))?.events).toHaveLength(2);
 });
 
 test('the request that starts a run is answered with the end of the run, if the run ended first', async () => {

@@ -2,17 +2,13 @@ import type { BaseAgent } from '@eventloom/core';
 import { END, START, StateGraph } from '@eventloom/graph';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { AgentTool, SequentialAgent } from '@eventloom/multi-agent';
-import { Runner } from '@eventloom/runner';
-import { InMemorySessionService } from '@eventloom/sessions';
 import { ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { createServer } from '../create-server.ts';
+import { SESSION, serverScenario } from '../fixtures/server-scenario.ts';
 
-const RUNS = '/apps/app/users/ann/sessions/s/runs';
+const RUNS = `${SESSION}/runs`;
 
 async function setUp(given?: BaseAgent) {
-  const sessionService = new InMemorySessionService();
-  await sessionService.createSession({ appName: 'app', userId: 'ann', sessionId: 's' });
   const graph = new StateGraph({ name: 'review' })
     .addNode('draft', (input: string) => `draft of ${input}`)
     .addNode('approve', (_input: string, context) => context.requestInput({ message: 'Good?' }))
@@ -21,10 +17,9 @@ async function setUp(given?: BaseAgent) {
     .addEdge('approve', END)
     .compile();
   const agent = given ?? new SequentialAgent({ name: 'root', subAgents: [graph] });
-  const runner = new Runner({ appName: 'app', agent, sessionService, resumable: true });
-  const server = createServer({ runners: [runner], onError: () => undefined });
+  const { runner, send } = await serverScenario({ agent, runner: { resumable: true } });
   const get = async (path: string) => {
-    const response = await server.fetch(new Request(`http://localhost${path}`));
+    const response = await send('GET', path);
     return { status: response.status, json: await response.json() };
   };
   return { runner, get };

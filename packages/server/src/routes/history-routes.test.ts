@@ -8,10 +8,8 @@ import {
   type SaveArtifactRequest,
   systemPlatform,
 } from '@eventloom/core';
-import { Runner } from '@eventloom/runner';
-import { InMemorySessionService } from '@eventloom/sessions';
 import { expect, test } from 'vitest';
-import { createServer } from '../create-server.ts';
+import { KEY, SESSION, serverScenario } from '../fixtures/server-scenario.ts';
 
 /** An agent that counts its turns in the state of session, user and app, and in an artifact. */
 class Counting extends BaseAgent {
@@ -32,13 +30,8 @@ class Counting extends BaseAgent {
   }
 }
 
-const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
-const SESSION = '/apps/app/users/ann/sessions/s';
-
 /** A session of three turns. */
 async function setUp(artifactService: BaseArtifactService = new InMemoryArtifactService()) {
-  const sessionService = new InMemorySessionService();
-  await sessionService.createSession(KEY);
   const agent = new Counting({ name: 'bot' });
   const background: Promise<unknown>[] = [];
   const platform: Platform = {
@@ -48,25 +41,26 @@ async function setUp(artifactService: BaseArtifactService = new InMemoryArtifact
       background.push(work);
     },
   };
-  const runner = new Runner({ appName: 'app', agent, sessionService, artifactService, platform });
-  const errors: unknown[] = [];
-  const server = createServer({ runners: [runner], onError: (error) => void errors.push(error) });
+  const played = await serverScenario({ agent, runner: { artifactService, platform } });
   const invocations: string[] = [];
   for (let turn = 1; turn <= 3; turn++) {
-    const stream = runner.runAsync({ userId: 'ann', sessionId: 's', newMessage: { parts: [{ text: `go ${turn}` }] } });
+    const stream = played.runner.runAsync({
+      userId: 'ann',
+      sessionId: 's',
+      newMessage: { parts: [{ text: `go ${turn}` }] },
+    });
     for await (const _ of stream);
     invocations.push(stream.invocationId);
   }
   const send = async (method: string, path: string, body?: unknown) => {
-    const init = body === undefined ? { method } : { method, body: JSON.stringify(body) };
-    const response = await server.fetch(new Request(`http://localhost${path}`, init));
+    const response = await played.send(method, path, body);
     return {
       status: response.status,
       cursor: response.headers.get('Eventloom-Next-Cursor'),
       json: await response.json(),
     };
   };
-  return { send, invocations, sessionService, runner, agent, background };
+  return { ...played, send, invocations, agent, background };
 }
 
 function textsOf(json: unknown): (string | undefined)[] {

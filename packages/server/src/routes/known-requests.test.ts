@@ -1,13 +1,10 @@
 import { type BeginRunRequest, createEvent, type Event } from '@eventloom/core';
-import { LlmAgent } from '@eventloom/llm-agent';
-import { Runner } from '@eventloom/runner';
-import { Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { Gate, type ScriptedStep } from '@eventloom/testing';
 import { LongRunningFunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
-import { createServer } from '../create-server.ts';
+import { KEY, serverScenario } from '../fixtures/server-scenario.ts';
 import { OutlivingSessions } from '../runs/fixtures/outliving-sessions.ts';
 
-const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
 const ASK = { newMessage: { parts: [{ text: 'hi' }] }, requestId: 'r-1' };
 const ANSWER = {
   newMessage: { parts: [{ functionResponse: { id: 'c', name: 'wait', response: { done: true } } }] },
@@ -18,21 +15,19 @@ const ROUTES = ['/run', '/run_sse', '/apps/app/users/ann/sessions/s/runs'];
 /** A server that does not resume unfinished runs, and does not know the runs of other servers on its storage. */
 async function setUp(steps: readonly ScriptedStep[], sessionService = new OutlivingSessions(), limits = {}) {
   const wait = new LongRunningFunctionTool({ name: 'wait', description: '', execute: () => undefined });
-  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel(steps), tools: [wait] });
-  const runner = new Runner({ appName: 'app', agent, sessionService, resumable: true });
-  const server = createServer({ runners: [runner], onUnfinishedRuns: 'leave', onError: () => undefined, limits });
+  const played = await serverScenario({
+    steps,
+    agent: { tools: [wait] },
+    runner: { resumable: true },
+    sessionService,
+    onUnfinishedRuns: 'leave',
+    limits,
+  });
   const send = async (path: string, body: object): Promise<Response> =>
-    server.fetch(
-      new Request(`http://localhost${path}`, {
-        method: 'POST',
-        body: JSON.stringify(path.startsWith('/run') ? { ...KEY, ...body } : body),
-      }),
-    );
+    played.send('POST', path, path.startsWith('/run') ? { ...KEY, ...body } : body);
   const events = async (body: object): Promise<string[]> =>
     ((await (await send('/run', body)).json()) as Event[]).map(({ id }) => id);
-  const stored = async () => (await sessionService.getSession(KEY))?.events;
-  if (!(await sessionService.getSession(KEY))) await sessionService.createSession(KEY);
-  return { server, runner, send, events, stored, sessionService };
+  return { ...played, send, events, sessionService };
 }
 
 const WAIT = { calls: [{ id: 'c', name: 'wait' }] };

@@ -1,16 +1,12 @@
 import { type Event, type RunConfig, type RunConfigDefaults } from '@eventloom/core';
-import { LlmAgent } from '@eventloom/llm-agent';
-import { Runner } from '@eventloom/runner';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { fixedPlatform, Gate, type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
-import { createServer } from '../create-server.ts';
+import { KEY, serverScenario } from '../fixtures/server-scenario.ts';
 import { ForbiddenError } from '../errors.ts';
 import type { RunConfigHook } from '../http/run-policy.ts';
 import type { ServerOptions } from '../server-options.ts';
 
-const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
 const ASK = { ...KEY, newMessage: { parts: [{ text: 'hi' }] } };
 const calling: ScriptedStep = { calls: [{ name: 'f', args: {} }] };
 
@@ -21,7 +17,7 @@ interface Setup extends Pick<ServerOptions, 'runConfig' | 'limits' | 'authentica
 }
 
 /** A server of one agent whose tool records the config of its run. */
-function setUp({ steps, defaults, resumable, ...options }: Setup = {}) {
+async function setUp({ steps, defaults, resumable, ...options }: Setup = {}) {
   const seen: RunConfig[] = [];
   const f = new FunctionTool({
     name: 'f',
@@ -31,22 +27,16 @@ function setUp({ steps, defaults, resumable, ...options }: Setup = {}) {
       return 'again';
     },
   });
-  const model = new ScriptedModel(steps ?? Array.from({ length: 9 }, () => calling));
-  const sessionService = new InMemorySessionService();
-  const agent = new LlmAgent({ name: 'agent', model, tools: [f] });
-  const runner = new Runner({
-    appName: 'app',
-    agent,
-    sessionService,
-    autoCreateSession: true,
-    runConfig: defaults,
-    resumable,
-  });
   const reported: unknown[] = [];
-  const server = createServer({ runners: [runner], onError: (error) => reported.push(error), ...options });
+  const played = await serverScenario({
+    steps: steps ?? Array.from({ length: 9 }, () => calling),
+    agent: { tools: [f] },
+    runner: { runConfig: defaults, resumable },
+    onError: (error) => reported.push(error),
+    ...options,
+  });
   const send = async (body: object, path = '/run', headers: Record<string, string> = {}) => {
-    const request = new Request(`http://localhost${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
-    const response = await server.fetch(request);
+    const response = await played.send('POST', path, body, headers);
     const text = await response.text();
     const isJson = response.headers.get('content-type') === 'application/json';
     return {
@@ -55,13 +45,12 @@ function setUp({ steps, defaults, resumable, ...options }: Setup = {}) {
       json: (isJson ? JSON.parse(text) : {}) as { code?: string; error?: string },
     };
   };
-  const stored = async (): Promise<readonly Event[]> => (await sessionService.getSession(KEY))?.events ?? [];
-  return { send, seen, model, reported, stored, runner };
+  return { ...played, send, seen, reported };
 }
 
 describe('a run body', () => {
   test.each(['/run', '/run_sse'])('with an option of RunConfig is refused at %s, and nothing runs', async (path) => {
-    const { send, model, stored } = setUp();
+    const { send, model, stored } = await setUp();
     for (const name of ['maxLlmCalls', 'max_llm_calls']) {
       const { status, json } = await send({ ...ASK, [name]: 2 }, path);
       expect([status, json.code]).toEqual([400, 'INVALID_REQUEST']);
@@ -76,14 +65,14 @@ describe('a run body', () => {
 
 describe('the runConfig hook', () => {
   test('limits the model calls of each run', async () => {
-    const { send, model } = setUp({ runConfig: () => ({ maxLlmCalls: 2 }) });
+    const { send, model } = await setUp({ runConfig: () => ({ maxLlmCalls: 2 }) });
     const { status, json } = await send(ASK);
     expect([status, json.code, model.calls]).toEqual([500, 'LLM_CALL_LIMIT', 2]);
   });
 
   test('gets the request, the user and the app, and may be asynchronous', async () => {
     const asked: unknown[] = [];
-    const { send, model } = setUp({
+    const { send, model } = await setUp({
       authenticate: (request) => ({ userId: request.headers.get('authorization') ?? '', mayWriteAppState: true }),
       runConfig: async (request, user, appName) => {
         asked.push([new URL(request.url).pathname, user, appName]);
@@ -97,7 +86,7 @@ describe('the runConfig hook', () => {
   });
 
   test('overrides the body, which overrides the runner; customMetadata is merged by key', async () => {
-    const { send, seen } = setUp({
+    const { send, seen } = await setUp({
       steps: [calling, 'done'],
       runConfig: () => ({ customMetadata: { by: 'hook', hook: 1 }, busyWaitMs: 7 }),
       defaults: { customMetadata: { by: 'runner', runner: 1 }, busyWaitMs: 5, maxLlmCalls: 4, completionEvent: true },
@@ -113,13 +102,13 @@ describe('the runConfig hook', () => {
     const limits = { maxLlmCalls: 3, maxParallelToolCalls: 2 };
     for (const said of [{ maxLlmCalls: 100, maxParallelToolCalls: 100 }, { maxLlmCalls: 0 }, undefined]) {
       for (const set of [{ runConfig: () => said }, { defaults: said }]) {
-        const { send, seen, model } = setUp({ limits, ...set });
+        const { send, seen, model } = await setUp({ limits, ...set });
         expect((await send(ASK)).json.code).toBe('LLM_CALL_LIMIT');
         expect(model.calls).toBe(3);
         expect(seen[0]).toMatchObject(limits);
       }
     }
-    const { send, model } = setUp({ limits, runConfig: () => ({ maxLlmCalls: 2 }) });
+    const { send, model } = await setUp({ limits, runConfig: () => ({ maxLlmCalls: 2 }) });
     const { json } = await send(ASK);
     expect([model.calls, json.error]).toEqual([2, expect.stringContaining('and limits.maxLlmCalls of a server')]);
   });
@@ -127,7 +116,7 @@ describe('the runConfig hook', () => {
   test('sets onBusy and busyWaitMs', async () => {
     const gate = new Gate();
     let policy: ReturnType<RunConfigHook>;
-    const { send } = setUp({ steps: [{ gate, text: 'late' }], runConfig: () => policy });
+    const { send } = await setUp({ steps: [{ gate, text: 'late' }], runConfig: () => policy });
     const running = send(ASK);
     await gate.reached;
     policy = { busyWaitMs: 0 };
@@ -140,7 +129,11 @@ describe('the runConfig hook', () => {
 
   test('sets resumable', async () => {
     for (const resumable of [true, false]) {
-      const { send, stored } = setUp({ steps: ['done'], resumable: !resumable, runConfig: () => ({ resumable }) });
+      const { send, stored } = await setUp({
+        steps: ['done'],
+        resumable: !resumable,
+        runConfig: () => ({ resumable }),
+      });
       await send(ASK);
       expect((await stored())[0]?.actions.agentState !== undefined).toBe(resumable);
     }
@@ -157,7 +150,7 @@ describe('the runConfig hook', () => {
     ['a plain object, got a string', 'maxLlmCalls'],
     ['a plain object, got an object of the class Map', new Map([['maxLlmCalls', 2]])],
   ])('that returns a wrong value fails the request, is reported, and nothing is run: %s', async (what, policy) => {
-    const { send, model, reported, stored } = setUp({ runConfig: () => policy as never });
+    const { send, model, reported, stored } = await setUp({ runConfig: () => policy as never });
     const { status, json } = await send(ASK);
     expect([status, json.code]).toEqual([500, 'CONFIGURATION']);
     expect(json.error).toMatch(/^the runConfig hook of the server: runConfig/);
@@ -169,7 +162,7 @@ describe('the runConfig hook', () => {
   test('that throws refuses the run with a coded error, or fails it with a 500', async () => {
     const failure = new TypeError('the database of tenants is down');
     let thrown: Error = new ForbiddenError('no runs today');
-    const { send, reported, stored } = setUp({
+    const { send, reported, stored } = await setUp({
       runConfig: () => {
         throw thrown;
       },
@@ -190,7 +183,7 @@ describe('the runConfig hook', () => {
         throw failure;
       },
     };
-    const { send, reported } = setUp({ runConfig: () => config });
+    const { send, reported } = await setUp({ runConfig: () => config });
     const answer = await send(ASK);
     expect([answer.status, answer.json.code, reported]).toEqual([500, 'INTERNAL', [failure]]);
     expect(answer.text).not.toContain('tenants');
@@ -200,7 +193,12 @@ describe('the runConfig hook', () => {
     const platform = fixedPlatform();
     const answers: ReturnType<RunConfigHook>[] = [new Promise<never>(() => undefined), undefined];
     const limits = { maxRunsPerUser: 1, unfinishedRunsEveryMs: 0 };
-    const { send, reported, stored } = setUp({ steps: ['done'], platform, limits, runConfig: () => answers.shift() });
+    const { send, reported, stored } = await setUp({
+      steps: ['done'],
+      platform,
+      limits,
+      runConfig: () => answers.shift(),
+    });
     const waiting = send(ASK);
     expect(await platform.nextTimer()).toBe(10_000);
     platform.advance(10_000);
@@ -214,7 +212,7 @@ describe('the runConfig hook', () => {
 
   test('is not called for a request that is refused earlier', async () => {
     let times = 0;
-    const { send } = setUp({
+    const { send } = await setUp({
       runConfig: () => {
         times++;
         return undefined;
@@ -231,9 +229,9 @@ describe('the runConfig hook', () => {
 });
 
 describe('limits of runs', () => {
-  test.each([0, 1.5, -1, Number.NaN, '5'])('are integers of at least 1, and not %j', (value) => {
+  test.each([0, 1.5, -1, Number.NaN, '5'])('are integers of at least 1, and not %j', async (value) => {
     for (const limit of ['maxLlmCalls', 'maxParallelToolCalls', 'maxRunAttempts'])
-      expect(() => setUp({ limits: { [limit]: value } as never })).toThrow(
+      await expect(setUp({ limits: { [limit]: value } as never })).rejects.toThrow(
         `limits: ${limit}: expected an integer of at least 1`,
       );
   });

@@ -11,15 +11,13 @@ import { END, START, StateGraph } from '@eventloom/graph';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { AgentTool } from '@eventloom/multi-agent';
 import { findLooseEnds, Runner } from '@eventloom/runner';
-import { InMemorySessionService } from '@eventloom/sessions';
 import { ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
+import { KEY, serverScenario } from '../fixtures/server-scenario.ts';
 import { readRunState } from '../runs/run-state.ts';
-import { createServer } from '../create-server.ts';
 import type { ServerOptions } from '../server-options.ts';
 
-const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
 const FORK = { ...KEY, sessionId: 'fork' };
 const SESSIONS = '/apps/app/users/ann/sessions';
 
@@ -43,7 +41,7 @@ interface SetUp extends Partial<ServerOptions> {
 }
 
 /** A server with the app `app`, whose agent has a tool that runs at once, one that needs approval, one that waits, and an agent as a tool. */
-function setUp(given: SetUp = {}) {
+async function setUp(given: SetUp = {}) {
   const { steps = [], helper = [], resumable = false, artifactService, root, ...options } = given;
   const paid: unknown[] = [];
   const sent: unknown[] = [];
@@ -77,26 +75,16 @@ function setUp(given: SetUp = {}) {
     model: new ScriptedModel(helper),
     tools: [pay, send, wait],
   });
-  const agent =
-    root ??
-    new LlmAgent({
-      name: 'agent',
-      model: new ScriptedModel(steps),
-      tools: [pay, send, wait, note, new AgentTool({ agent: aide, streamInner: true })],
-    });
-  const sessionService = new InMemorySessionService();
-  const runner = new Runner({
-    appName: 'app',
-    agent,
-    sessionService,
-    artifactService,
-    resumable,
-    autoCreateSession: true,
+  const agentTool = new AgentTool({ agent: aide, streamInner: true });
+  const { send: request, sessionService } = await serverScenario({
+    steps,
+    agent: root ?? { tools: [pay, send, wait, note, agentTool] },
+    runner: { artifactService, resumable },
+    hasSession: false,
+    ...options,
   });
-  const server = createServer({ runners: [runner], onError: () => undefined, ...options });
   const ask = async (method: string, path: string, body?: object): Promise<Answer> => {
-    const init = body === undefined ? { method } : { method, body: JSON.stringify(body) };
-    const response = await server.fetch(new Request(`http://localhost${path}`, init));
+    const response = await request(method, path, body);
     return { status: response.status, json: (await response.json()) as Answer['json'] };
   };
   const run = async (part: object, sessionId = 's') => {
@@ -130,7 +118,7 @@ const responses = (events: readonly Event[]) => events.flatMap(getFunctionRespon
 
 describe.each([false, true])('a fork (resumable: %s)', (resumable) => {
   test('at an approval that waits can be approved, and the session itself still waits', async () => {
-    const { say, answer, forkAfter, paid, events, sessionService } = setUp({
+    const { say, answer, forkAfter, paid, events, sessionService } = await setUp({
       steps: [PAY, 'Paid.', 'Paid too.'],
       resumable,
     });
@@ -147,7 +135,7 @@ describe.each([false, true])('a fork (resumable: %s)', (resumable) => {
   });
 
   test('before the response that says that a call waits can be approved', async () => {
-    const { say, answer, forkAfter, paid, sessionService } = setUp({ steps: [PAY, 'Paid.'], resumable });
+    const { say, answer, forkAfter, paid, sessionService } = await setUp({ steps: [PAY, 'Paid.'], resumable });
     await say('pay');
     const { events = [] } = await forkAfter(asks(ASK));
     expect(responses(events)).toMatchObject([{ id: 'p', response: { error: 'interrupted' } }]);
@@ -157,7 +145,7 @@ describe.each([false, true])('a fork (resumable: %s)', (resumable) => {
   });
 
   test('at a call without a response answers it as interrupted, and a message continues', async () => {
-    const { say, forkAfter, sent, sessionService } = setUp({
+    const { say, forkAfter, sent, sessionService } = await setUp({
       steps: [{ calls: [{ id: 'c', name: 'send' }] }, 'Sent.', 'Hello.'],
       resumable,
     });
@@ -188,7 +176,7 @@ describe.each([false, true])('a fork (resumable: %s)', (resumable) => {
       ...Array.from({ length: 9 }, () => 'Hello.'),
     ];
     const root = new LlmAgent({ name: 'agent', model: new ScriptedModel(steps), tools: [order] });
-    const { say, answer, fork, events, sessionService } = setUp({ root, resumable });
+    const { say, answer, fork, events, sessionService } = await setUp({ root, resumable });
     await say('order');
     await answer(ASK, { confirmed: true });
     const all = await events();
@@ -214,7 +202,7 @@ describe.each([false, true])('a fork (resumable: %s)', (resumable) => {
       'Done.',
       ...Array.from({ length: 60 }, () => 'Hello.'),
     ];
-    const { say, answer, fork, events, sessionService, paid, ask } = setUp({
+    const { say, answer, fork, events, sessionService, paid, ask } = await setUp({
       steps,
       helper: [{ calls: [{ name: 'send' }] }, 'Sent.'],
       resumable,
@@ -242,7 +230,7 @@ describe.each([false, true])('a fork (resumable: %s)', (resumable) => {
 
 test('a fork says that a resumable run was ended early, unless the run had said everything', async () => {
   const steps: ScriptedStep[] = [{ calls: [{ id: 'c', name: 'send' }] }, 'Sent.'];
-  const { say, events, fork, sessionService } = setUp({ steps, resumable: true });
+  const { say, events, fork, sessionService } = await setUp({ steps, resumable: true });
   await say('send');
   const all = await events();
   const states: unknown[] = [];
@@ -260,7 +248,7 @@ test('a fork says that a resumable run was ended early, unless the run had said 
 test('a fork of a run in progress says that the run was ended early, also if only a record of an event follows', async () => {
   const steps: ScriptedStep[] = [{ calls: [{ name: 'aide', args: { request: 'go' } }] }, 'Helped.'];
   const helper: ScriptedStep[] = [{ calls: [{ name: 'send' }] }, 'Sent.'];
-  const { say, events, fork, sessionService } = setUp({ steps, helper, resumable: true });
+  const { say, events, fork, sessionService } = await setUp({ steps, helper, resumable: true });
   await say('help');
   const all = await events();
   const recordedAt = all.findIndex(({ object }) => object === 'runner.streamed');
@@ -288,7 +276,7 @@ test.each([true, false])(
       { id: 'c1', name: 'pay', args: {} },
       { id: 'c2', name: 'wait', args: {} },
     ];
-    const { say, ask, events, fork, sessionService } = setUp({ steps: [{ calls }], resumable });
+    const { say, ask, events, fork, sessionService } = await setUp({ steps: [{ calls }], resumable });
     await say('pay and wait');
     const before = await events();
     const id = before[0]?.invocationId ?? expect.unreachable();
@@ -313,7 +301,7 @@ test.each([true, false])(
       { id: 'w', name: 'wait' },
       { id: 's', name: 'send' },
     ];
-    const { say, ask, events, fork, sessionService, run } = setUp({
+    const { say, ask, events, fork, sessionService, run } = await setUp({
       steps: [
         { calls: [{ id: 'a', name: 'aide', args: { request: 'go' } }] },
         ...Array.from({ length: 9 }, () => 'Done.'),
@@ -342,7 +330,7 @@ test.each([true, false])(
 );
 
 test('a fork is a separate session with an id that names its origin, and can be forked, rewound and deleted', async () => {
-  const { say, ask, forkAfter, events } = setUp({ steps: ['One.', 'Two.', 'Three.'] });
+  const { say, ask, forkAfter, events } = await setUp({ steps: ['One.', 'Two.', 'Three.'] });
   await say('1');
   await say('2');
   const before = await events();
@@ -362,7 +350,7 @@ test('a fork is a separate session with an id that names its origin, and can be 
 });
 
 test('a fork has the state at its event, including the initial state, and shares state of the user and the app', async () => {
-  const { ask, say, forkAfter } = setUp({ steps: [note('one'), 'Noted.', note('two'), 'Noted.'] });
+  const { ask, say, forkAfter } = await setUp({ steps: [note('one'), 'Noted.', note('two'), 'Noted.'] });
   const state = { plan: 'gold', draft: 1, 'user:name': 'Ann' };
   await ask('POST', SESSIONS, { sessionId: 's', state });
   await say('note one');
@@ -379,7 +367,7 @@ test('a fork has the state at its event, including the initial state, and shares
 });
 
 test('a fork that is rewound to its beginning has the state with which the session began', async () => {
-  const { ask, say, forkAfter, events } = setUp({ steps: [note('one'), 'Noted.'] });
+  const { ask, say, forkAfter, events } = await setUp({ steps: [note('one'), 'Noted.'] });
   await ask('POST', SESSIONS, { sessionId: 's', state: { plan: 'gold', draft: 1 } });
   await say('note one');
   await forkAfter((event) => responses([event]).length > 0);
@@ -391,7 +379,7 @@ test('a fork that is rewound to its beginning has the state with which the sessi
 
 test('a fork has the artifact versions of its event', async () => {
   const artifactService = new InMemoryArtifactService();
-  const { say, forkAfter } = setUp({ steps: [note('one'), 'Noted.', note('two'), 'Noted.'], artifactService });
+  const { say, forkAfter } = await setUp({ steps: [note('one'), 'Noted.', note('two'), 'Noted.'], artifactService });
   await artifactService.saveArtifact({ ...KEY, filename: 'upload.txt', artifact: { text: 'mine' } });
   await artifactService.saveArtifact({ ...KEY, filename: 'user:own.txt', artifact: { text: 'shared' } });
   await say('note one');
@@ -414,7 +402,7 @@ test('a fork is deleted with its artifacts if one of them cannot be copied', asy
     }
   }
   const artifactService = new Full();
-  const { say, fork, events, sessionService } = setUp({ steps: [note('one'), 'Noted.'], artifactService });
+  const { say, fork, events, sessionService } = await setUp({ steps: [note('one'), 'Noted.'], artifactService });
   await artifactService.saveArtifact({ ...KEY, filename: 'a.txt', artifact: { text: 'a' } });
   await say('note one');
   isFull = true;
@@ -425,7 +413,7 @@ test('a fork is deleted with its artifacts if one of them cannot be copied', asy
 
 test('an approval in a fork does not repeat completed calls', async () => {
   const step: ScriptedStep = { calls: [{ name: 'send' }, { id: 'p', name: 'pay', args: {} }] };
-  const { say, answer, forkAfter, sent, paid } = setUp({ steps: [step, 'Paid.'], resumable: true });
+  const { say, answer, forkAfter, sent, paid } = await setUp({ steps: [step, 'Paid.'], resumable: true });
   await say('go');
   await forkAfter((event) => responses([event]).length > 0);
   await answer(ASK, { confirmed: true }, 'fork');
@@ -433,7 +421,7 @@ test('an approval in a fork does not repeat completed calls', async () => {
 });
 
 test('an agent that runs as a tool and waits continues in a fork', async () => {
-  const { say, answer, forkAfter, paid, events, sessionService } = setUp({
+  const { say, answer, forkAfter, paid, events, sessionService } = await setUp({
     steps: [{ calls: [{ id: 'a', name: 'aide', args: { request: 'pay' } }] }, 'All done.', 'All done.'],
     helper: [PAY, 'Paid.', 'Paid.'],
     resumable: true,
@@ -466,7 +454,7 @@ test('a graph that waits for input continues in a fork, and repeats no node', as
     .addEdge('order', 'ask')
     .addEdge('ask', END)
     .compile();
-  const { say, answer, forkAfter, events, sessionService } = setUp({ root, resumable: true });
+  const { say, answer, forkAfter, events, sessionService } = await setUp({ root, resumable: true });
   await say('go');
   const asked = (await events()).find(asks('adk_request_input'));
   await answer('adk_request_input', { result: 'small' });
@@ -499,7 +487,7 @@ describe('a fork is refused', () => {
     ['for a misspelt id', { afterEventId: 'LAST', sesionId: 'x' }, 400, 'INVALID_REQUEST', 'did you mean "sessionId"?'],
     ['for a misspelt field', { afterEventID: 'x' }, 400, 'INVALID_REQUEST', 'afterEventId: is missing'],
   ])('%s, and changes nothing', async (_when, body, status, code, error) => {
-    const { say, ask, events, sessionService } = setUp({ steps: ['One.'] });
+    const { say, ask, events, sessionService } = await setUp({ steps: ['One.'] });
     await say('1');
     const before = await events();
     const last = before.at(-1)?.id;
@@ -512,7 +500,7 @@ describe('a fork is refused', () => {
   });
 
   test('for a session that does not exist, and one of another user', async () => {
-    const { ask } = setUp(user('bob'));
+    const { ask } = await setUp(user('bob'));
     const missing = await ask('POST', '/apps/app/users/bob/sessions/none/fork', { afterEventId: 'x' });
     expect(missing).toMatchObject({ status: 404, json: { code: 'SESSION_NOT_FOUND' } });
     const foreign = await ask('POST', `${SESSIONS}/s/fork`, { afterEventId: 'x' });
@@ -520,7 +508,7 @@ describe('a fork is refused', () => {
   });
 
   test('for events that are larger than the limit, and releases their count', async () => {
-    const { say, ask, events, sessionService } = setUp({
+    const { say, ask, events, sessionService } = await setUp({
       steps: [`${'long '.repeat(500)}`, 'Two.'],
       limits: { maxBodyBytesInFlightPerUser: 2000 },
     });
@@ -535,7 +523,7 @@ describe('a fork is refused', () => {
 });
 
 test('a fork of imported events runs none of their calls', async () => {
-  const { ask, fork, answer, paid } = setUp({ steps: ['No.'], authenticate: () => ({ userId: 'ann' }) });
+  const { ask, fork, answer, paid } = await setUp({ steps: ['No.'], authenticate: () => ({ userId: 'ann' }) });
   const event = (id: string, author: string, parts: object[], more: object = {}) => ({
     id,
     author,
@@ -565,7 +553,7 @@ test.each([
   ['many events', 1000, 1],
   ['large events', 20, 200_000],
 ])('other requests are answered while a session of %s is copied', async (_what, events, chars) => {
-  const { ask, fork, sessionService } = setUp();
+  const { ask, fork, sessionService } = await setUp();
   const session = await sessionService.createSession(KEY);
   const content = { role: 'user', parts: [{ text: 'x'.repeat(chars) }] };
   for (let index = 0; index < events; index++) {
