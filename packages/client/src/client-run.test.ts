@@ -1,7 +1,7 @@
 import { type Event, stringifyContent } from '@eventloom/core';
 import { Gate, type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { AgentChat } from './chat/index.ts';
 import {
   answerPart,
@@ -403,6 +403,21 @@ describe('a client', () => {
     [null, `EventloomClient: expected an object, got null; ${example}`],
   ])('refuses %j', (options, message) => {
     expect(() => new EventloomClient(options as never)).toThrow(message);
+  });
+
+  test('takes a path of the origin of its page as its baseUrl', async () => {
+    const urls: string[] = [];
+    const fetch = async (url: string): Promise<Response> => {
+      urls.push(url);
+      return Response.json([]);
+    };
+    await expect(async () => new EventloomClient({ baseUrl: '/agents', fetch })).rejects.toThrow(
+      'baseUrl: expected an address',
+    );
+    vi.stubGlobal('location', { origin: 'https://shop.example' });
+    onTestFinished(() => void vi.unstubAllGlobals());
+    for (const options of [{ baseUrl: '/agents/' }, {}]) await new EventloomClient({ ...options, fetch }).listApps();
+    expect(urls).toEqual(['https://shop.example/agents/list-apps', 'https://shop.example/list-apps']);
   });
 
   test('accepts a URL object as its baseUrl', async () => {

@@ -4,8 +4,8 @@ import { ConnectionLostError, ServerError } from './errors.ts';
 /** Options of an `EventloomClient`. */
 export interface ClientOptions {
   /**
-   * Address of the server, e.g. `https://agents.example`, or `https://example.com/agents` behind a prefix. Default in a browser: the
-   * origin of the page. Elsewhere required.
+   * Address of the server, e.g. `https://agents.example`, or `https://example.com/agents` with a base path. In a browser also a path of
+   * the page's own origin, e.g. `/agents`. Default in a browser: the origin of the page. Elsewhere required.
    */
   readonly baseUrl?: string;
   /**
@@ -129,8 +129,9 @@ export function newId(): string {
 }
 
 /** Returns the address of a server without a slash at its end. @throws ConfigurationError */
-export function serverAddress(caller: string, baseUrl: string | undefined = globalThis.location?.origin): string {
-  const address = String(baseUrl);
+export function serverAddress(caller: string, baseUrl = ''): string {
+  const given = String(baseUrl);
+  const address = /^(\/|$)/.test(given) ? globalThis.location?.origin + given : given;
   if (/^https?:\/\//.test(address)) return address.replace(/\/$/, '');
   throw wrongValue(`${caller}: baseUrl`, 'an address', baseUrl, "baseUrl: 'http://localhost:8000'");
 }

@@ -56,6 +56,15 @@ test('without authenticate a deployed Worker answers only probes, unless allowUn
   expect((await createWorker({ allowUnauthenticated: true }).ask(SESSIONS)).text).toBe('handed on');
 });
 
+test('a Worker answers below its base path', async () => {
+  const { ask, users } = createWorker({ allowUnauthenticated: true, basePath: '/agents' });
+  expect((await ask(`/agents${SESSIONS}`)).text).toBe('handed on');
+  expect((await ask('/agents/run', runOf('app', 'ann'))).text).toBe('handed on');
+  expect((await ask('/agents/list-apps')).text).toBe('["app","shop"]');
+  expect(await ask('/other/list-apps')).toMatchObject({ status: 404, code: 'ROUTE_NOT_FOUND' });
+  expect(users).toEqual(['["app","ann"]', '["app","ann"]']);
+});
+
 test('a token gives access to the object of its user only', async () => {
   const authenticate = () => jwtAuthenticate({ secret: SECRET, issuer: 'issuer', audience: 'agents' });
   const { ask, users } = createWorker({ authenticate });

@@ -17,6 +17,7 @@ export interface CloudflareServerOptions<Env extends CloudflareBindings> extends
   ServerOptions,
   | 'allowUnauthenticated'
   | 'trustImportedEvents'
+  | 'basePath'
   | 'origins'
   | 'live'
   | 'limits'
@@ -51,6 +52,7 @@ export const CLOUDFLARE_SERVER_OPTIONS: OptionRules<CloudflareServerOptions<Clou
   authenticate: 'function',
   allowUnauthenticated: 'flag',
   trustImportedEvents: 'flag',
+  basePath: 'text',
   origins: 'list',
   protocols: 'list or function',
   live: { is: 'object', wanted: 'a live endpoint', write: 'liveEndpoint(), of @eventloom/live/server' },

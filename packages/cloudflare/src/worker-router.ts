@@ -105,6 +105,7 @@ export class WorkerRouter<Env extends CloudflareBindings> {
     this.#guard = guardOf({ ...shared, authenticate: this.#authenticate });
     this.#front = {
       runners: new Set(names),
+      basePath: shared.basePath ?? '',
       runs: {
         get isDraining() {
           return fault !== undefined && refuse();
@@ -122,7 +123,7 @@ export class WorkerRouter<Env extends CloudflareBindings> {
       ...commonRoutes(shared.protocols),
       ...(shared.live?.routes ?? []),
     ];
-    this.#route = createSmallRouter([...routes, openApiRoute(routes, VERSION, this.#front.limits)], {
+    this.#route = createSmallRouter([...routes, openApiRoute(routes, VERSION, this.#front)], {
       ...shared,
       authenticate: this.#authenticate,
       server: this.#front,
@@ -133,7 +134,9 @@ export class WorkerRouter<Env extends CloudflareBindings> {
 
   fetch(request: Request): Response | Promise<Response> {
     const live = this.#live;
-    return live && isLiveRequest(request, live) ? this.#forwardLive(request, live) : this.#route(request);
+    return live && isLiveRequest(request, { path: live.path, basePath: this.#front.basePath })
+      ? this.#forwardLive(request, live)
+      : this.#route(request);
   }
 
   /** Forwards a live run to the user's object. A refusal is sent over a WebSocket that this Worker opens. */

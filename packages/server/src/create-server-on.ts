@@ -63,8 +63,10 @@ export interface EventloomServer {
 
 /** Admits WebSockets to the live runs of a server. `./node` and `@eventloom/cloudflare` call it. */
 export interface LiveGate {
-  /** The path of the WebSockets. */
+  /** The path of the WebSockets below the base path. */
   readonly path: string;
+  /** `basePath` of the server, which a request may have or not; empty if there is none. */
+  readonly basePath: string;
   /** The WebSocket subprotocol, which is confirmed to a client that offers it. */
   readonly protocol: string;
   /** Decides whether a request gets its WebSocket. Never rejects. */
@@ -91,6 +93,7 @@ export function createServerOn(app: Hono, options: ServerOptions, owner?: string
   const queue = new WorkQueue(platform);
   const server: ServerContext = {
     runners,
+    basePath: options.basePath ?? '',
     runs,
     live: options.live?.createHost({ runners, limits, runConfig: options.runConfig, platform, report }),
     limits,
@@ -112,7 +115,7 @@ export function createServerOn(app: Hono, options: ServerOptions, owner?: string
     ...(options.live?.routes ?? []),
   ];
   const identify = identifierOf(options);
-  addRoutes(app, [...routes, openApiRoute(routes, VERSION, limits)], {
+  addRoutes(app, [...routes, openApiRoute(routes, VERSION, server)], {
     ...options,
     server,
     identify,
@@ -147,6 +150,7 @@ function gateOf({ live }: ServerContext, options: ServerOptions, identify: Ident
   const { path, protocol } = options.live;
   return {
     path,
+    basePath: options.basePath ?? '',
     protocol,
     admit: (request) =>
       live.admit(request, async () => {

@@ -1,5 +1,6 @@
 import { Hono } from 'hono';
 import { createServerOn, type EventloomServer, type LiveGate } from './create-server-on.ts';
+import { routerBelow } from './http/base-path.ts';
 import type { ServerOptions } from './server-options.ts';
 
 export type { EventloomServer, LiveGate };
@@ -20,5 +21,5 @@ export type { EventloomServer, LiveGate };
  * const { url } = await serve(server, { port: 8000 });
  */
 export function createServer(options: ServerOptions): EventloomServer {
-  return createServerOn(new Hono(), options);
+  return createServerOn(new Hono(routerBelow(options?.basePath)), options);
 }

@@ -103,9 +103,22 @@ export interface LiveAdmission {
   open(socket: LiveSocket): LiveSocketEvents;
 }
 
-/** True for a request that asks for a WebSocket at the path of an endpoint. */
-export function isLiveRequest(request: Request, { path }: Pick<LiveEndpoint, 'path'>): boolean {
-  return request.headers.get('upgrade')?.toLowerCase() === 'websocket' && new URL(request.url).pathname === path;
+/** The path of live runs, and the base path of the server, which a request may have or not. */
+interface LiveEndpointPath {
+  readonly path: string;
+  readonly basePath: string;
+}
+
+/** True for the path of live runs. */
+export function isLivePath(pathname: string, { path, basePath }: LiveEndpointPath): boolean {
+  return pathname === path || pathname === basePath + path;
+}
+
+/** True for a request that asks for a WebSocket at the path of live runs. */
+export function isLiveRequest(request: Request, live: LiveEndpointPath): boolean {
+  return (
+    request.headers.get('upgrade')?.toLowerCase() === 'websocket' && isLivePath(new URL(request.url).pathname, live)
+  );
 }
 
 /**

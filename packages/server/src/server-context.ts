@@ -18,6 +18,8 @@ export interface FrontContext {
     keys(): Iterable<string>;
     get?(appName: string): Runner | undefined;
   };
+  /** The path below which the application mounts the server; empty if there is none. */
+  readonly basePath: string;
   readonly runs: { readonly isDraining: boolean };
   /** Returns true if sessions can be read. Absent on a Worker that forwards requests. */
   readonly isStorageReachable?: () => Promise<boolean>;

@@ -1,6 +1,7 @@
 import { ConfigurationError, type Platform } from '@eventloom/core';
 import { checkOptions, wrongOption, type OptionRules } from '@eventloom/core/internal';
 import { Runner } from '@eventloom/runner';
+import { isBasePath } from './http/base-path.ts';
 import { originToWrite } from './http/request-guard.ts';
 import type { RunConfigHook } from './http/run-policy.ts';
 import type { Protocol } from './protocol.ts';
@@ -44,6 +45,11 @@ export interface ServerOptions {
    * Models read the other events as history, and no run resumes them, even after a rewind.
    */
   readonly trustImportedEvents?: boolean | undefined;
+  /**
+   * The path below which an application mounts the server, such as `/agents`. Requests may come with it, or without it if the framework
+   * removes it. Addresses in answers have it. Default: none; the server's routes begin at `/`.
+   */
+  readonly basePath?: string | undefined;
   /** Web origins that may call the server, e.g. `https://app.example`; `*` for all. Default: only the server's own origin. */
   readonly origins?: readonly string[] | undefined;
   /**
@@ -98,6 +104,7 @@ const OPTIONS: OptionRules<ServerOptions> = {
   authenticate: { is: 'function', write: 'jwtAuthenticate({ secret, issuer, audience })' },
   allowUnauthenticated: 'flag',
   trustImportedEvents: 'flag',
+  basePath: { is: 'text', write: "'/agents'" },
   runConfig: { is: 'function', write: '() => ({ maxLlmCalls: 50 })' },
   webhooks: 'object',
   origins: { is: 'list', write: "['https://app.example']" },
@@ -154,6 +161,14 @@ export function checkServerOptions(options: ServerOptions, owner = 'createServer
       );
     names.add(runner.appName);
   }
+  if (options.basePath !== undefined && !isBasePath(options.basePath))
+    throw wrongOption(
+      owner,
+      'basePath',
+      'a path that begins with a slash and ends without one',
+      options.basePath,
+      "'/agents'",
+    );
   if (options.webhooks !== undefined) checkWebhookOptions(options.webhooks);
   if (options.live !== undefined && typeof options.live.createHost !== 'function')
     throw wrongOption(owner, 'live', 'a live endpoint', options.live, LIVE);

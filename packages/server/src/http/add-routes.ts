@@ -59,7 +59,7 @@ function specificityOf(path: string): string {
 /** Answers `GET /` if no route was added there. With `authenticate`, the answer has no version. */
 function introduce({ authenticate, server }: RoutesOptions<FrontContext>): Response {
   const version = authenticate ? undefined : server.version['version'];
-  return jsonResponse({ name: 'eventloom', version, routes: '/openapi.json' });
+  return jsonResponse({ name: 'eventloom', version, routes: `${server.basePath}/openapi.json` });
 }
 
 function nothingAt(method: string, path: string): RouteNotFoundError {

@@ -16,6 +16,7 @@ import type { RunState } from '../runs/run-state.ts';
 import type { AppRequest } from '../server-app.ts';
 import type { FrontContext, ServerContext } from '../server-context.ts';
 import type { AuthenticatedUser } from '../server-options.ts';
+import { pathBelow } from './base-path.ts';
 import { CHARS_PER_TURN, inTurns } from './in-turns.ts';
 import { checkCounts, checkId, parseEventsJson, parseJson, quotedName, readBytes } from './request-body.ts';
 import { requireSameUser } from './request-guard.ts';
@@ -44,6 +45,12 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
     this.#context = context;
     this.user = user;
     this.quota = new RequestQuota(server.quotas, user?.userId ?? context.req.param('userId'));
+  }
+
+  /** The path of the address at which the client sees the route, with the base path of the server. */
+  get path(): string {
+    const { basePath } = this.server;
+    return basePath + pathBelow(basePath, new URL(this.raw.url).pathname);
   }
 
   /** Returns a parameter of the path, decoded. */

@@ -2,10 +2,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { LiveGate } from '../create-server.ts';
 import { errorBody } from '../http/error-response.ts';
+import { isLivePath } from '../live-endpoint.ts';
 
 /** True for a request for the WebSocket of a live run. Requests for other upgrades are answered like any other request. */
 export function isLiveUpgrade({ headers, url = '' }: IncomingMessage, gate: LiveGate | undefined): boolean {
-  return headers.upgrade?.toLowerCase() === 'websocket' && url.split('?', 1)[0] === gate?.path;
+  const [path = ''] = url.split('?', 1);
+  return headers.upgrade?.toLowerCase() === 'websocket' && gate !== undefined && isLivePath(path, gate);
 }
 
 /** Returns the bytes of a response for a connection without a parsed request. They end the connection. */

@@ -4,7 +4,7 @@ import { ConfigurationError, InvalidRequestError, toError } from '@eventloom/cor
 import { type OptionRules, checkOptions, describeKind, requireAdvice } from '@eventloom/core/internal';
 import { getRequestListener } from '@hono/node-server';
 import type { EventloomServer, LiveGate } from '../create-server.ts';
-import { errorBody, errorResponse } from '../http/error-response.ts';
+import { errorBody, errorResponse, errorStatus } from '../http/error-response.ts';
 import { checkRequestTarget } from '../http/request-guard.ts';
 import { MAX_TIME_MS } from '../server-limits.ts';
 import type { LiveUpgrades } from './live-upgrades.ts';
@@ -73,10 +73,7 @@ const MAX_PIPELINED = 8;
  * process.once('SIGTERM', () => void listening.shutDown());
  */
 export async function serve(server: EventloomServer, options: ServeOptions = {}): Promise<NodeServer> {
-  if (typeof server?.fetch !== 'function' || typeof server.drain !== 'function')
-    throw new ConfigurationError(
-      `serve: expected the result of createServer, got ${describeKind(server)}; write serve(createServer({ runners: [runner] }))`,
-    );
+  checkServer('serve', server);
   checkOptions('serve', OPTIONS, options);
   const { port = 8000, host = '127.0.0.1', drainMs = DEFAULT_DRAIN_MS, unreadyMs = 0 } = options;
   if (!isLoopbackHost(host) && !server.isGuarded) {
@@ -85,13 +82,7 @@ export async function serve(server: EventloomServer, options: ServeOptions = {})
         'give createServer an authenticate hook, or allowUnauthenticated: true to give every client full access',
     );
   }
-  const listener = getRequestListener((request) => server.fetch(request), {
-    hostname: host,
-    errorHandler: (cause) =>
-      errorResponse(new InvalidRequestError('the request line or its Host header is malformed', { cause })),
-  });
-  addBytes(globalThis.Request.prototype);
-  addBytes(globalThis.Response.prototype);
+  const listener = nodeListener(server);
   const { live } = server;
   const shouldUpgradeCallback = (request: IncomingMessage): boolean => isLiveUpgrade(request, live);
   let shuttingDown: Promise<void> | undefined;
@@ -108,16 +99,7 @@ export async function serve(server: EventloomServer, options: ServeOptions = {})
     responses.set(socket, earlier);
     // The client's next request should reach another process.
     if (shuttingDown) response.shouldKeepAlive = false;
-    try {
-      checkRaw(request);
-    } catch (error) {
-      const body = JSON.stringify(errorBody(error));
-      const length = Buffer.byteLength(body);
-      response.writeHead(400, { 'content-type': 'application/json', 'content-length': length, connection: 'close' });
-      response.end(body);
-      return;
-    }
-    void listener(request, response);
+    listener(request, response);
   });
   http.keepAliveTimeout = KEEP_ALIVE_MS;
   // Closes connections that are idle, and those whose client reads nothing of an answer. A connection may wait long for its answer. Streams
@@ -136,6 +118,57 @@ export async function serve(server: EventloomServer, options: ServeOptions = {})
     port: actualPort,
     shutDown: () => (shuttingDown ??= shutDown(http, upgrades, server, drainMs, unreadyMs)),
   };
+}
+
+/**
+ * Returns a listener for the requests of Node's HTTP server, for an application that has one: `app.use('/agents', nodeListener(server))` of
+ * Express with `basePath: '/agents'` in the options of `createServer`. It must come before handlers that read the body, such as
+ * `express.json()`. Call `server.drain` when the application shuts down. Live runs need `serve`.
+ * @throws ConfigurationError for a `server` that `createServer` did not return
+ *
+ * @example
+ * import { createServer as createHttpServer } from 'node:http';
+ *
+ * const listener = nodeListener(createServer({ runners: [runner], basePath: '/agents' }));
+ * createHttpServer((request, response) => {
+ *   if (request.url?.startsWith('/agents/')) listener(request, response);
+ *   else response.end('my application');
+ * }).listen(8000);
+ */
+export function nodeListener(server: EventloomServer): (request: IncomingMessage, response: ServerResponse) => void {
+  checkServer('nodeListener', server);
+  const listener = getRequestListener((request) => server.fetch(request), {
+    hostname: 'localhost',
+    errorHandler: (cause) =>
+      errorResponse(new InvalidRequestError('the request line or its Host header is malformed', { cause })),
+  });
+  addBytes(globalThis.Request.prototype);
+  addBytes(globalThis.Response.prototype);
+  return (request, response) => {
+    try {
+      checkRaw(request);
+      if (request.readableDidRead)
+        throw new ConfigurationError(
+          'nodeListener: another handler has read the body of the request; add the listener before it, such as before express.json()',
+        );
+    } catch (error) {
+      const answer = errorBody(error);
+      const body = JSON.stringify(answer);
+      const length = Buffer.byteLength(body);
+      const status = errorStatus(answer.code);
+      response.writeHead(status, { 'content-type': 'application/json', 'content-length': length, connection: 'close' });
+      response.end(body);
+      return;
+    }
+    void listener(request, response);
+  };
+}
+
+function checkServer(caller: string, server: EventloomServer): void {
+  if (typeof server?.fetch === 'function' && typeof server.drain === 'function') return;
+  throw new ConfigurationError(
+    `${caller}: expected the result of createServer, got ${describeKind(server)}; write ${caller}(createServer({ runners: [runner] }))`,
+  );
 }
 
 /** Adds the method `bytes`, which the faster classes of the adapter lack: it replaces `Request` and `Response` of the process. */

@@ -40,12 +40,17 @@ const STATUS_TEXTS: Readonly<Record<number, string>> = {
 };
 
 /** Returns the OpenAPI 3.1 document of a server: its routes, and the schemas of their requests and responses. */
-function openApiDocument(routes: readonly RouteSpec[], version: string, limits: CountLimits): object {
+function openApiDocument(
+  routes: readonly RouteSpec[],
+  version: string,
+  { limits, basePath }: Pick<FrontContext, 'limits' | 'basePath'>,
+): object {
   const paths: Record<string, Record<string, object>> = {};
   for (const route of routes) (paths[route.path] ??= {})[route.method] = operation(route);
   return {
     openapi: '3.1.0',
     info: { title: 'Eventloom', version, description: 'Runs agents in sessions and streams their events.' },
+    ...(basePath !== '' && { servers: [{ url: basePath }] }),
     paths,
     components: { schemas: componentSchemas(limits) },
   };
@@ -214,7 +219,7 @@ function withProperties(schema: object, properties: Schema): Schema {
 export function openApiRoute(
   routes: readonly RouteSpec[],
   version: string,
-  limits: CountLimits,
+  server: Pick<FrontContext, 'limits' | 'basePath'>,
 ): HttpRoute<FrontContext> {
   let text: string | undefined;
   const route: HttpRoute<FrontContext> = {
@@ -223,7 +228,7 @@ export function openApiRoute(
     operationId: 'openApi',
     summary: 'This document',
     answer: { schema: { type: 'object' } },
-    handle: () => jsonTextResponse((text ??= JSON.stringify(openApiDocument([...routes, route], version, limits)))),
+    handle: () => jsonTextResponse((text ??= JSON.stringify(openApiDocument([...routes, route], version, server)))),
   };
   return route;
 }

@@ -140,7 +140,6 @@ async function runSse(request: ServerRequest): Promise<Response> {
  */
 async function begin(request: ServerRequest): Promise<Response> {
   const { limits, platform, runs, webhooks } = request.server;
-  const { pathname } = new URL(request.raw.url);
   const key = request.sessionKey();
   const json = await request.json();
   if (!isRecord(json))
@@ -164,7 +163,10 @@ async function begin(request: ServerRequest): Promise<Response> {
     state = await recordedState(request, log);
   }
   const { invocationId } = state;
-  const headers = { location: `${pathname}/${encodeURIComponent(invocationId)}`, ...invocationHeader(invocationId) };
+  const headers = {
+    location: `${request.path}/${encodeURIComponent(invocationId)}`,
+    ...invocationHeader(invocationId),
+  };
   // The run keeps the webhook of the request that began it. If the run of a known request has ended, this response has
   // the end, and no webhook is sent.
   if (known && webhook && webhooks && state.state === 'running') {
