@@ -2,7 +2,7 @@ import { type Content, type Event, EventloomError } from '@eventloom/core';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { ConnectionLostError, ServerError } from './errors.ts';
 import { messageEvent } from './messages.ts';
-import { errorIn, type HttpConnection, isRecord, notEventloom, parseRecord, toServerError } from './http.ts';
+import { errorIn, type HttpConnection, isRecord, notEventloom, parseRecord, queryOf, toServerError } from './http.ts';
 
 /** State of a run, as `GET …/runs/{id}` returns it. */
 export interface ClientRunState {
@@ -134,8 +134,7 @@ export class ClientRun implements AsyncIterable<Event> {
   state(): Promise<ClientRunState>;
   state(options: { readonly ifExists: true }): Promise<ClientRunState | undefined>;
   state(options?: object): Promise<ClientRunState | undefined> {
-    const query = options ? '?ifExists=true' : '';
-    return this.#params.http.readJson(this.#address() + query, { headers: { accept: 'application/json' } });
+    return this.#params.http.readJson(this.#address() + queryOf(options), { headers: { accept: 'application/json' } });
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Event, void, undefined> {
@@ -167,7 +166,7 @@ export class ClientRun implements AsyncIterable<Event> {
     let answers = body?.newMessage;
     let failure: unknown;
     let retryAfter = 0;
-    this.#isSending = body !== undefined;
+    this.#isSending = !!body;
     // Until the server has accepted the message, nothing stops the attempts.
     let stop = body ? undefined : signal;
     try {

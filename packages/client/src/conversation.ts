@@ -139,7 +139,7 @@ function withId(ids: IdSet, id: string): IdSet {
   const { size } = ids;
   // If another set has grown from this one, the ids are copied.
   const isNewest = size > 0 && ids.numbers.size === size;
-  const numbers = isNewest ? ids.numbers : new Map(Array.from(ids.numbers).slice(0, size));
+  const numbers = isNewest ? ids.numbers : new Map([...ids.numbers].slice(0, size));
   return { numbers: numbers.set(id, size), size: size + 1 };
 }
 
@@ -237,15 +237,15 @@ function addWhole(draft: Draft, event: Event, isHidden: boolean, isRepeated: boo
   const { actions, errorCode, errorMessage = '', responseId } = event;
   const { rewindBeforeInvocationId: rewound, compaction, transferToAgent } = actions;
   changeState(draft, actions);
-  if (rewound !== undefined) rewind(draft, rewound);
-  if (compaction !== undefined || isHidden) return;
+  if (rewound) rewind(draft, rewound);
+  if (compaction || isHidden) return;
   addResponses(draft, event);
   const parts = isRepeated ? [] : partsOf(event);
   addRequests(draft, event);
-  if (transferToAgent !== undefined) parts.push({ type: 'transfer', agentName: transferToAgent });
-  if (errorCode !== undefined) parts.push({ type: 'error', code: errorCode, message: errorMessage });
+  if (transferToAgent) parts.push({ type: 'transfer', agentName: transferToAgent });
+  if (errorCode) parts.push({ type: 'error', code: errorCode, message: errorMessage });
   // The text of an agent in a graph is in its chunks alone while the run is streamed.
-  const isEnd = responseId !== undefined && draft.progress.open.get(keyOf(event))?.responseId === responseId;
+  const isEnd = responseId && draft.progress.open.get(keyOf(event))?.responseId === responseId;
   if (parts.length > 0 || event.interrupted || event.turnComplete || isEnd) addParts(draft, event, parts);
 }
 

@@ -1,6 +1,6 @@
 import type { ArtifactVersion, Event, Part, Session, SessionKey } from '@eventloom/core';
 import { ClientRun, type FollowOptions, type RunOptions } from './client-run.ts';
-import { type ClientOptions, HttpConnection, newId, readBody, wrongValue } from './http.ts';
+import { type ClientOptions, HttpConnection, newId, queryOf, readBody, wrongValue } from './http.ts';
 import { type ClientMessage, toContent } from './messages.ts';
 
 /** A user of an app. */
@@ -210,13 +210,8 @@ function sessionsPath({ appName, userId }: AppUser): string {
   return `/apps/${encodeURIComponent(appName)}/users/${encodeURIComponent(userId)}/sessions`;
 }
 
-function queryOf(values: object): string {
-  const given = Object.entries<string>({ ...values }).filter(([, value]) => value !== undefined);
-  return given[0] ? `?${new URLSearchParams(given).toString()}` : '';
-}
-
 async function readPage<T>(response: Response): Promise<Page<T>> {
   const items = (await readBody(response)) as T[];
   const nextCursor = response.headers.get('eventloom-next-cursor');
-  return { items, ...(nextCursor !== null && { nextCursor }) };
+  return { items, ...(nextCursor && { nextCursor }) };
 }

@@ -79,7 +79,7 @@ export class HttpConnection {
   async send(path: string, init: JsonRequest = {}): Promise<Response> {
     const { json, headers, ...rest } = init;
     const own = typeof this.#headers === 'function' ? await this.#headers() : this.#headers;
-    const body = json !== undefined && { body: JSON.stringify(json) };
+    const body = !!json && { body: JSON.stringify(json) };
     const type = body && { 'content-type': 'application/json' };
     return this.#fetch(this.baseUrl + path, { ...rest, ...body, headers: { ...own, ...type, ...headers } });
   }
@@ -123,6 +123,12 @@ export class HttpConnection {
   }
 }
 
+/** Returns the query of an address; empty without values. */
+export function queryOf(values: object = {}): string {
+  const given = Object.entries<string>({ ...values }).filter(([, value]) => value !== undefined);
+  return given[0] ? `?${new URLSearchParams(given).toString()}` : '';
+}
+
 /** Returns a random id. Pages of plain http have no `crypto.randomUUID`. */
 export function newId(): string {
   return crypto.getRandomValues(new Uint32Array(4)).join('-');
@@ -130,8 +136,7 @@ export function newId(): string {
 
 /** Returns the address of a server without a slash at its end. @throws ConfigurationError */
 export function serverAddress(caller: string, baseUrl = ''): string {
-  const given = String(baseUrl);
-  const address = /^(\/|$)/.test(given) ? globalThis.location?.origin + given : given;
+  const address = String(baseUrl).replace(/^(?=\/|$)/, `${globalThis.location?.origin}`);
   if (/^https?:\/\//.test(address)) return address.replace(/\/$/, '');
   throw wrongValue(`${caller}: baseUrl`, 'an address', baseUrl, "baseUrl: 'http://localhost:8000'");
 }
