@@ -72,8 +72,8 @@ const bundles = [
   // ids of copies that name their origin (0.3 kB). Logs of stopped runs that end with what is stored, failures that
   // a rewind undid, and writers of protocols that throw: 0.5 kB. Requests that are cancelled before their storage answers: 0.1 kB.
   // The route that saves artifacts: 0.3 kB. Copies that answer the calls which a run in progress leaves by the rule of runs: 0.6 kB, most of it
-  // because the runner's modules come in another order. Receivers of webhooks that leave room for others: 0.1 kB. It grows with the runtime.
-  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 161_700 },
+  // because the runner's modules come in another order. Receivers of webhooks that leave room for others: 0.1 kB. A base path: 0.2 kB. It grows with the runtime.
+  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 162_000 },
   // The aim is 185 kB, for the same reasons. The object's store of runs is gone.
   // The limit is 8 kB of 1,024 bytes each: 8.2 kB of 1,000, which are printed here and stand in the guides.
   { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
@@ -121,7 +121,7 @@ const bundles = [
   // Two answers to one question: 0.1 kB. The route that saves artifacts, above: 0.3 kB. Calls that copies answer, above: 0.5 kB. Late work of protocols: 0.1 kB.
   // Tool calls that are recorded together: 0.2 kB. Checks before interruptions, above and in the store: 0.3 kB. Later versions of trace headers: 0.1 kB.
   // The API version of live connections: 0.1 kB.
-  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 260_700 },
+  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 261_300 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');
