@@ -120,7 +120,7 @@ function spoken({ outputAudioTranscription }: LlmRequest['config'], ...texts: st
   return [{ content: { role: 'model', parts: [speech] } }, ...transcriptions];
 }
 
-/** Creates the runners of the apps `plain` and `resumable`, with the same agent, and of `voice` and `bidi-demo` for calls. */
+/** Creates the runners of the apps `plain` and `resumable`, with the same agent, and of `voice` and `bidi-demo` for calls, the last in a resumable app. */
 export function createRunners(
   services: Pick<RunnerConfig, 'sessionService' | 'artifactService'>,
   spans: SpanStore,
@@ -132,6 +132,7 @@ export function createRunners(
     new Runner({
       appName: 'bidi-demo',
       agent: createVideoSpeaker(),
+      resumable: true,
       live: live(),
       autoCreateSession: true,
       ...services,
