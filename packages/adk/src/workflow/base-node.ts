@@ -23,7 +23,10 @@ export interface BaseNodeConfig {
   name: string;
   /** Shown to models when the node is a tool. Default: empty. */
   description?: string | undefined;
-  /** True runs a node that asked a person again when the answer came; false makes the answer its output. Default false. */
+  /**
+   * True runs a node that asked a person again when the answer came; false makes the answer its output. A node whose `context.runNode` asked runs
+   * again in both cases, and gets the answer from there. Default false.
+   */
   rerunOnResume?: boolean | undefined;
   /** True lets nodes after this one run only if it has an output or a route. Default false. */
   waitForOutput?: boolean | undefined;
