@@ -51,7 +51,8 @@ const bundles = [
   // left at the end of a run, replies that ask at the same time, and answers to several agents: 1.2 kB.
   // Questions of agents whose tool has returned: 0.2 kB. Questions of nodes in calls of tools, late answers to nodes, and passwords in addresses: 0.6 kB.
   // Nodes side by side in calls of tools: 0.3 kB. Messages that are checked before a run is interrupted for them: 0.2 kB.
-  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 106_400 },
+  // Results of tools that would lose their content, and what to write instead: 0.3 kB.
+  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 106_700 },
   // Without live runs, which a server takes as an option.
   // The aim is 80 kB. Above it, beside the runtime's own: bounds of each user and the run policy, protocols, runs that are started
   // without a connection and report their end by webhooks, runs that are read out of their sessions, webhooks that outlive their process (2 kB),
@@ -73,7 +74,7 @@ const bundles = [
   // a rewind undid, and writers of protocols that throw: 0.5 kB. Requests that are cancelled before their storage answers: 0.1 kB.
   // The route that saves artifacts: 0.3 kB. Copies that answer the calls which a run in progress leaves by the rule of runs: 0.6 kB, most of it
   // because the runner's modules come in another order. Receivers of webhooks that leave room for others: 0.1 kB. A base path: 0.2 kB. It grows with the runtime.
-  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 162_000 },
+  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 162_400 },
   // The aim is 185 kB, for the same reasons. The object's store of runs is gone.
   // The limit is 8 kB of 1,024 bytes each: 8.2 kB of 1,000, which are printed here and stand in the guides.
   { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
@@ -87,13 +88,13 @@ const bundles = [
   { name: 'models of the AI SDK', entry: 'packages/ai-sdk/src/index.ts', budget: 16_000 },
   // With the check of arguments by JSON Schema, and the reader of YAML (30 kB), which is loaded for a document in YAML.
   // Schemas that contain themselves: 0.1 kB.
-  { name: 'tools from OpenAPI documents', entry: 'packages/openapi/src/index.ts', budget: 67_100 },
+  { name: 'tools from OpenAPI documents', entry: 'packages/openapi/src/index.ts', budget: 67_300 },
   // With the client library of the protocol (88 kB), and LlmAgent, whose model answers requests of servers; the check that addresses which a
   // server names are public (0.9 kB), advice for connections that fail (0.3 kB), lost sockets (0.1 kB), bounds of progress, and the check of the marks of headers (0.8 kB).
   // Errors of models and instructions, above: 0.2 kB. Calls, above: 0.1 kB. Answers, above: 0.1 kB.
   // With jose (19.5 kB), which the client library imports when a server binds tokens to keys: a bundle of one file has it, elsewhere it is loaded then.
   // Ids of runs in the order of time: 0.1 kB. Calls that are found by id and branch, above: 0.1 kB.
-  { name: 'tools of MCP servers', entry: 'packages/mcp/src/index.ts', budget: 144_200 },
+  { name: 'tools of MCP servers', entry: 'packages/mcp/src/index.ts', budget: 144_400 },
   // With the base class of agents, requests for input and the reader of event streams, for agents on other servers, and with what the server
   // shares with its protocols: errors, their statuses, and the checks of ids. Lost streams that are continued: 1.2 kB.
   // Lists of tasks: 1.3 kB. Circles of agents, secrets in headers, and artifacts that are compared once and bounded: 0.9 kB.
@@ -102,7 +103,7 @@ const bundles = [
   // cancelled tasks that wait for answers (0.1 kB); the status of unread answers (0.1 kB);
   // the lists of open calls, which do not look at answered ones (0.1 kB); questions of nodes on branches of their own (0.1 kB).
   // Calls of workflows that are interrupted, and requests that have their answer: 0.1 kB. Calls that are found by id and branch: 0.3 kB.
-  { name: 'agents over A2A', entry: 'packages/a2a/src/index.ts', budget: 35_800 },
+  { name: 'agents over A2A', entry: 'packages/a2a/src/index.ts', budget: 35_900 },
   // With the reader of YAML, for the front matter of skills; a registry, additional tools and scripts of the model (1.7 kB).
   { name: 'skills', entry: 'packages/skills/src/index.ts', budget: 42_500 },
   // Without @opentelemetry/api, which applications install. The exporter that needs no SDK, and the record of an operation: 2.8 kB.
@@ -120,8 +121,8 @@ const bundles = [
   // Lists of runs that wait, and cancelled requests that readers see: 0.8 kB. Questions of nodes and late answers, above: 0.8 kB.
   // Two answers to one question: 0.1 kB. The route that saves artifacts, above: 0.3 kB. Calls that copies answer, above: 0.5 kB. Late work of protocols: 0.1 kB.
   // Tool calls that are recorded together: 0.2 kB. Checks before interruptions, above and in the store: 0.3 kB. Later versions of trace headers: 0.1 kB.
-  // The API version of live connections: 0.1 kB.
-  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 261_300 },
+  // The API version of live connections: 0.1 kB. Results that would lose their content, above: 0.4 kB.
+  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 261_700 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');

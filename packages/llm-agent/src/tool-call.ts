@@ -173,8 +173,8 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
     if (hasBefore || hasAfter) return this.#runWithCallbacks(running, hasBefore, hasAfter);
     const returned = this.#callTool(running);
     return returned instanceof Promise
-      ? returned.then((settled) => this.#toResponse(tool, settled))
-      : this.#toResponse(tool, returned);
+      ? returned.then((settled) => this.#toResponse(running, settled))
+      : this.#toResponse(running, returned);
   }
 
   async #runWithCallbacks(
@@ -183,10 +183,9 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
     hasAfter: boolean,
   ): Promise<ToolResponse | undefined> {
     const { context } = this.#batch.turn;
-    const { tool } = running;
     const instead = hasBefore ? await context.untilAborted(this.#beforeTool(running)) : undefined;
     const returned = instead ?? (await this.#callTool(running));
-    if (!hasAfter || this.toolContext.isPaused) return this.#toResponse(tool, returned);
+    if (!hasAfter || this.toolContext.isPaused) return this.#toResponse(running, returned);
     // A tool that only asks a person has not returned anything yet.
     if (returned === undefined && asksPerson(this.toolContext.actions)) return undefined;
     return context.untilAborted(this.#afterTool(running, returned));
@@ -216,10 +215,21 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
     }
   }
 
-  #toResponse(tool: BaseTool, returned: unknown): ToolResponse | undefined {
+  #toResponse(running: RunningTool, returned: unknown): ToolResponse | undefined {
     if (this.toolContext.isPaused) return undefined;
-    if (returned === undefined && (tool.isLongRunning || asksPerson(this.toolContext.actions))) return undefined;
-    return toToolResponse(tool.name, returned);
+    if (returned === undefined && (running.tool.isLongRunning || asksPerson(this.toolContext.actions)))
+      return undefined;
+    return this.#toJsonResponse(running, returned);
+  }
+
+  /** Converts a result, and tells the developer too if JSON would lose its content. */
+  #toJsonResponse({ tool, operation }: RunningTool, returned: unknown): ToolResponse {
+    const given = toToolResponse(tool.name, returned);
+    if ('fault' in given) {
+      reportTo(this.#batch.turn.context.platform, given.fault);
+      operation?.failWith(given.fault);
+    }
+    return given;
   }
 
   /** Returns the value that a callback gives in place of the tool's result; undefined if the tool is to run. */
@@ -231,7 +241,8 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
   }
 
   /** Shows the callbacks the tool's result, unchanged and not copied, as the ADK does: they may change it in place. */
-  async #afterTool({ tool, args }: RunningTool, returned: unknown): Promise<ToolResponse | undefined> {
+  async #afterTool(running: RunningTool, returned: unknown): Promise<ToolResponse | undefined> {
+    const { tool, args } = running;
     const { agent, context } = this.#batch.turn;
     const toolContext = this.toolContext;
     // Typed as in the ADK, although a tool may return any value.
@@ -245,7 +256,7 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
     const given = { tool, args, context: toolContext, response };
     const replaced = await firstResult(ofPlugins, agent.afterToolCallback, given);
     // A replacement also replaces the media, so that a callback that withholds a result withholds all of it.
-    return replaced === undefined ? this.#toResponse(tool, returned) : toToolResponse(tool.name, replaced);
+    return replaced === undefined ? this.#toResponse(running, returned) : this.#toJsonResponse(running, replaced);
   }
 
   /** Returns the response that the model gets for an error of the tool. */

@@ -3,10 +3,11 @@ import {
   type BaseTool,
   type EventActions,
   type FunctionResponsePart,
+  InvalidEventError,
   type InvocationContext,
   toError,
 } from '@eventloom/core';
-import { enclosureOf, isRecord, isToolResult, sealJson } from '@eventloom/core/internal';
+import { enclosureOf, isRecord, isToolResult, sealToolResult } from '@eventloom/core/internal';
 import type { AgentTurn } from './agent-turn.ts';
 
 /** The response to a tool call, and its media. */
@@ -15,13 +16,20 @@ export interface ToolResponse {
   readonly parts?: readonly FunctionResponsePart[] | undefined;
 }
 
+/** The error response to a call whose result would lose its content in JSON. */
+interface LostResponse extends ToolResponse {
+  readonly fault: InvalidEventError;
+}
+
 /**
  * Converts a tool's result to a response as the ADK does: to what `JSON.stringify` makes of an object, to `{ results: list }` for a list, and
- * to `{ result: value }` for any other value. The media of a `toolResult` become parts. A value that JSON cannot represent, such as a
- * BigInt or a cycle, is an error response.
+ * to `{ result: value }` for any other value. The media of a `toolResult` become parts.
+ *
+ * A result that would lose its content in JSON (with a Map, an Error, bytes, NaN, a BigInt, a cycle, …) is an error response, although the tool has
+ * run: a model that reads `{}` takes the work for done without a result. Functions in an object are left out.
  * The response is a frozen copy, so that the tool ledger and the event can share it.
  */
-export function toToolResponse(toolName: string, result: unknown): ToolResponse {
+export function toToolResponse(toolName: string, result: unknown): ToolResponse | LostResponse {
   if (result === undefined) return { response: { result: null } };
   const given = isToolResult(result) ? result : undefined;
   const returned = given ? given.response : result;
@@ -29,34 +37,21 @@ export function toToolResponse(toolName: string, result: unknown): ToolResponse 
   if ('fault' in copied) {
     const { path, reason } = copied.fault;
     const place = path === '' ? '' : ` at ${path}`;
-    return {
-      response: { error: `tool ${toolName} returned a value that is not JSON: the result${place} ${reason}` },
-    };
+    const fault = new InvalidEventError(
+      `tool ${toolName} returned a value that is not JSON: the result${place} ${reason}`,
+    );
+    return { response: { error: fault.message }, fault };
   }
   const { value } = copied;
   const response = isRecord(value) ? value : Array.isArray(value) ? { results: value } : { result: value };
   return given && given.parts.length > 0 ? { response, parts: given.parts } : { response };
 }
 
-/** Returns a sealed copy of what `JSON.stringify` makes of a result, or the fault of a result of which it makes nothing. */
-function sealResult(result: unknown): ReturnType<typeof sealJson> {
+function sealResult(result: unknown): ReturnType<typeof sealToolResult> {
   try {
-    const copied = sealJson(result);
-    if ('value' in copied) return copied;
-    // The tool has run, so its result is not refused for values that JSON leaves out, as functions, or empties, as a Map.
-    const json = toJsonText(result);
-    return json === undefined ? copied : sealJson(JSON.parse(json));
+    return sealToolResult(result);
   } catch (thrown) {
     return { fault: { path: '', reason: `has a getter or a toJSON that threw: ${toError(thrown).message}` } };
-  }
-}
-
-/** Returns the JSON of a value; undefined for a value without one, such as a function, a BigInt and a cycle. */
-function toJsonText(value: unknown): string | undefined {
-  try {
-    return JSON.stringify(value);
-  } catch {
-    return undefined;
   }
 }
 

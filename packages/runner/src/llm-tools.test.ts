@@ -49,6 +49,38 @@ test.each([
   model.assertConsumed();
 });
 
+test.each([
+  ['a tool returns', {}],
+  ['a callback returns in place of the result', { afterToolCallback: () => ({ rows: new Map([['a', 1]]) }) }],
+])(
+  'a value that JSON would lose, which %s, is an error for the model and is reported to the developer',
+  async (_, callbacks) => {
+    const failed: unknown[] = [];
+    const { model, run, platform } = await scenario({
+      model: [{ calls: [call('f')] }, 'I see.'],
+      agent: {
+        tools: [new FunctionTool({ name: 'f', description: '', execute: () => ({ rows: new Map([['a', 1]]) }) })],
+        ...callbacks,
+      },
+      instrumentation: [
+        {
+          start: ({ kind }) => ({
+            run: (step) => step(),
+            end: (end) => void (kind === 'tool' && failed.push(end.status === 'error' ? end.error : end.status)),
+          }),
+        },
+      ],
+    });
+    const events = await run();
+    const error =
+      'tool f returned a value that is not JSON: the result at rows is an object of the class Map, whose content JSON would lose (write Object.fromEntries(map))';
+    expect(responsesOf(events[1])).toEqual([{ error }]);
+    model.assertConsumed();
+    await expect(platform.drain()).rejects.toMatchObject({ code: 'INVALID_EVENT', message: error });
+    expect(failed).toMatchObject([{ message: error }]);
+  },
+);
+
 test('a tool whose runAsync throws synchronously gives an error response too', async () => {
   class Throwing extends BaseTool {
     override runAsync(): never {

@@ -53,7 +53,7 @@ export interface ToolOptions<P extends ToolInputParameters = undefined> {
   /**
    * The function itself, sync or async. It gets the checked arguments and a `ToolContext`, and returns the result for the model: what
    * `JSON.stringify` makes of an object, and any other value as `{ result: value }`. If the function throws, the run continues, and the model gets
-   * `{ error: message }`.
+   * `{ error: message }`; also for a result that would lose its content in JSON, such as a `Response`, an `Error`, a `Map` or NaN.
    *
    * A generator function shows progress: each JSON value that it yields is streamed immediately, in a partial event of the kind
    * `tool.response`. The result for the model is the value that it returns, otherwise a `FinalToolResult` that it yields last, otherwise

@@ -22,6 +22,7 @@ import {
   type LedgerOutcome,
   type ObservedOperation,
   personRequests,
+  reportTo,
   runUnderLedger,
 } from '@eventloom/core/internal';
 import { toToolResponse } from '@eventloom/llm-agent/internal';
@@ -123,7 +124,12 @@ async function runTool(
   const given = isToolResult(result) ? result.response : result;
   const returned = given as Record<string, unknown>;
   result = (await plugins.first('afterToolCallback', { tool, toolArgs, toolContext, result: returned })) ?? result;
-  return { ...toToolResponse(tool.name, result), actions: createEventActions(toolContext.actions) };
+  const response = toToolResponse(tool.name, result);
+  if ('fault' in response) {
+    reportTo(toolContext.invocationContext.platform, response.fault);
+    operation?.failWith(response.fault);
+  }
+  return { response: response.response, parts: response.parts, actions: createEventActions(toolContext.actions) };
 }
 
 /** Returns the input as the arguments of a tool. @throws ConfigurationError for an input that is not an object */

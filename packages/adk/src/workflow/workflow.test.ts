@@ -937,7 +937,7 @@ test.each<[title: string, work: (context: NodeContext) => unknown, message: stri
   [
     'an event with a map',
     () => createEvent({ output: { counts: new Map([['a', 1]]) } }),
-    'node "host": output.counts is an object of the class Map, whose content JSON would lose; return plain',
+    'node "host": output.counts is an object of the class Map, whose content JSON would lose (write Object.fromEntries(map)); return plain',
   ],
 ])('a node whose output is %s fails and says what to return', async (_title, work, message) => {
   const host = node(work, { name: 'host', rerunOnResume: true });

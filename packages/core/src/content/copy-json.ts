@@ -42,6 +42,15 @@ export function sealJson(value: unknown): CopiedJson {
   return copy === undefined ? SEAL.failed() : { value: copy };
 }
 
+/**
+ * The same as `sealJson`, for the result of a tool: members that are functions or symbols are left out, as `JSON.stringify` does. Such a
+ * member is code, and the result loses nothing without it.
+ */
+export function sealToolResult(value: unknown): CopiedJson {
+  const copy = copyValue(value, SEAL_RESULT, DEPTH_IN_EVENT) as JsonValue | undefined;
+  return copy === undefined ? SEAL_RESULT.failed() : { value: copy };
+}
+
 /** Options of one copy. */
 export interface JsonWalkOptions {
   /** Freezes every object of the copy, and does not copy sealed objects again. */
@@ -50,6 +59,8 @@ export interface JsonWalkOptions {
   readonly marks: boolean;
   /** Checks that bytes are base64. */
   readonly checkBytes: boolean;
+  /** Leaves out members of objects that are functions or symbols. Default: they are faults. */
+  readonly leavesOutCode?: boolean;
 }
 
 /** A copy in progress, and its first fault. */
@@ -57,14 +68,16 @@ export class JsonWalk {
   readonly freezes: boolean;
   readonly marks: boolean;
   readonly checkBytes: boolean;
+  readonly leavesOutCode: boolean;
   reason = '';
   /** The keys from the fault to the root, gathered on the way back; undefined for a fault at the root. */
   keys: (string | number)[] | undefined = undefined;
 
-  constructor({ freezes, marks, checkBytes }: JsonWalkOptions) {
+  constructor({ freezes, marks, checkBytes, leavesOutCode = false }: JsonWalkOptions) {
     this.freezes = freezes;
     this.marks = marks;
     this.checkBytes = checkBytes;
+    this.leavesOutCode = leavesOutCode;
   }
 
   /** Ends the copy, which is then undefined. */
@@ -95,6 +108,7 @@ function shownKey(key: string | number): string | number {
 // A walk keeps only its last fault, which is read right after the copy, so all copies of a kind share one walk.
 const COPY = new JsonWalk({ freezes: false, marks: false, checkBytes: false });
 const SEAL = new JsonWalk({ freezes: true, marks: true, checkBytes: false });
+const SEAL_RESULT = new JsonWalk({ freezes: true, marks: true, checkBytes: false, leavesOutCode: true });
 
 /** Copies a value of the field's type; any JSON without a field. Returns undefined after a fault. */
 export function copyValue(value: unknown, walk: JsonWalk, depth: number, field?: Field): unknown {
@@ -152,7 +166,10 @@ function copyMembers(value: object, walk: JsonWalk, depth: number, field: Field 
     // A known member that is null counts as absent.
     if (item === null && fields && known && known.kind !== 'any') continue;
     const copied = copyValue(item, walk, depth, known);
-    if (copied === undefined) return walk.failAt(key);
+    if (copied === undefined) {
+      if (walk.leavesOutCode && (typeof item === 'function' || typeof item === 'symbol')) continue;
+      return walk.failAt(key);
+    }
     setOwn(copy, key, copied);
     isEmpty = false;
   }
@@ -180,8 +197,18 @@ function copyProperties(value: object, walk: JsonWalk, depth: number, field: Fie
   const isElsewhere =
     value instanceof Error || value instanceof String || ArrayBuffer.isView(value) || Object.keys(own).length === 0;
   if (isElsewhere && !isPlainObject(value))
-    return walk.fail(`is ${describeKind(value)}, whose content JSON would lose`);
+    return walk.fail(`is ${describeKind(value)}, whose content JSON would lose${adviceFor(value)}`);
   return copyMembers(own, walk, depth, field);
+}
+
+/** Says what to write in place of an object whose content is not in properties; empty for a class without such advice. */
+function adviceFor(value: object): string {
+  if (value instanceof Map) return ' (write Object.fromEntries(map))';
+  if (value instanceof Set) return ' (write [...set])';
+  if (value instanceof Error) return ' (write error.message, or throw the error)';
+  if (value instanceof Promise) return ' (write await)';
+  if (value instanceof Response) return ' (write await response.json())';
+  return ArrayBuffer.isView(value) || value instanceof ArrayBuffer ? ' (write encodeBase64(bytes))' : '';
 }
 
 /** Shared by all events that change no state and no artifact. */

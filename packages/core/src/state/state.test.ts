@@ -131,7 +131,11 @@ describe('writing', () => {
   });
 
   test.each([
-    ['a map', new Map([['a', 1]]), 'the value is an object of the class Map, whose content JSON would lose'],
+    [
+      'a map',
+      new Map([['a', 1]]),
+      'the value is an object of the class Map, whose content JSON would lose (write Object.fromEntries(map))',
+    ],
     ['NaN deep inside', { list: [1, Number.NaN] }, 'the value at list.1 is NaN, which JSON cannot represent'],
   ])('refuses %s when it is set, and changes nothing', (_name, value, reason) => {
     const { state, view, actions } = stateOf({ a: 1 });

@@ -150,7 +150,7 @@ export abstract class BaseTool {
 
   /**
    * Runs one call. The result is JSON: an object is used as the response, a list becomes `{results: list}`, any other value `{result: value}`. An error
-   * that it throws is given to the model as `{error}`. A long-running tool returns undefined while it has no result.
+   * that it throws is given to the model as `{error}`, and so is a result that would lose its content in JSON. A long-running tool returns undefined while it has no result.
    * @returns the result or a promise of it; returning the value itself is faster
    */
   abstract runAsync(request: RunAsyncToolRequest): unknown;

@@ -85,7 +85,7 @@ test('the validator treats inherited keys as absent', () => {
 test('the validator returns an issue for a value that is not JSON, and treats undefined properties as absent', () => {
   expect(issues({}, undefined)).toEqual(['value: is undefined']);
   expect(issues({}, { list: [new Map()] })).toEqual([
-    'list.0: is an object of the class Map, whose content JSON would lose',
+    'list.0: is an object of the class Map, whose content JSON would lose (write Object.fromEntries(map))',
   ]);
   expect(issues({ required: ['a'] }, { a: undefined })).toEqual([
     'value: Instance does not have required property "a".',
