@@ -162,11 +162,6 @@ describe('refused with what to write:', () => {
       'DurableObjectArtifactService: storage: expected the SQL storage of a Durable Object, got an object; write storage: ctx.storage',
     ],
     [
-      'findAnsweredRun of nothing',
-      () => call(runner, 'findAnsweredRun'),
-      'findAnsweredRun: expected an object of options, got nothing; write findAnsweredRun({ userId, sessionId, newMessage })',
-    ],
-    [
       'listOpenRuns with a misspelt limit',
       () => call(runner, 'listOpenRuns', { limt: 1 }),
       'listOpenRuns: has no option "limt"; did you mean "limit"?',

@@ -1,21 +1,8 @@
-import {
-  type BaseSessionService,
-  type Content,
-  type Event,
-  InvalidMessageError,
-  type SessionKey,
-} from '@eventloom/core';
+import { type BaseSessionService, type Event, InvalidMessageError, type SessionKey } from '@eventloom/core';
 import { Calls, hasBeginOfRun, readNewest } from '@eventloom/core/internal';
 import { matchAnswers } from './answers.ts';
 import type { RunRequest } from './run-request.ts';
 import type { Runner } from './runner.ts';
-
-/** Parameters of `Runner.findAnsweredRun`: a message that may answer calls. */
-export interface FindAnsweredRunParams {
-  readonly userId: string;
-  readonly sessionId: string;
-  readonly newMessage: Content;
-}
 
 /**
  * Returns the run that the answers to these calls continue: the one that made the calls, if it can continue. Undefined if the answers start a new run.

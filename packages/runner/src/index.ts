@@ -3,7 +3,6 @@
 export { findLooseEnds } from './find-loose-ends.ts';
 export { Runner } from './runner.ts';
 export { RUN_ABANDONED } from '@eventloom/core';
-export type { FindAnsweredRunParams } from './answered-run.ts';
 export type { LooseEnd } from './find-loose-ends.ts';
 export type { CancelRunParams, CloseRunParams } from './stored-runs/close-run.ts';
 export type { RunStream } from './run-stream.ts';

@@ -12,7 +12,6 @@ import {
   type Platform,
   type RunConfigDefaults,
   type RunLiveParams,
-  type SessionKey,
   systemPlatform,
   closeAll,
 } from '@eventloom/core';
@@ -24,9 +23,7 @@ import {
   PluginManager,
 } from '@eventloom/core/internal';
 import { EventsCompactor } from '@eventloom/llm-agent/internal';
-import { findAnsweredRun, type FindAnsweredRunParams } from './answered-run.ts';
 import { OpenToolsets } from './open-toolsets.ts';
-import { answeredCallIds, checkNewMessage } from './check-message.ts';
 import { rewind, type RewindParams } from './rewind.ts';
 import { cancelRun, type CancelRunParams, closeRun, type CloseRunParams } from './stored-runs/close-run.ts';
 import { RunControl, toEventsPromise } from './run-control.ts';
@@ -175,22 +172,6 @@ export class Runner {
   }
 
   /**
-   * Finds the run that `runAsync` continues when it gets this message without an `invocationId`: the resumable run that made the calls which
-   * the message answers, and has no end. Resolves to undefined for a message that starts a run.
-   *
-   * @throws InvalidMessageError for an invalid message, and for answers to calls of several runs
-   * @throws SessionNotFoundError
-   */
-  async findAnsweredRun(params: FindAnsweredRunParams): Promise<string | undefined> {
-    checkOptions('findAnsweredRun', ANSWERED_PARAMS, params, {}, 'findAnsweredRun({ userId, sessionId, newMessage })');
-    const { userId, sessionId, newMessage } = params;
-    const key: SessionKey = { appName: this.appName, userId, sessionId };
-    const callIds = answeredCallIds(checkNewMessage(newMessage));
-    if (callIds.length === 0) return undefined;
-    return findAnsweredRun(this.sessionService, key, callIds);
-  }
-
-  /**
    * Lists a page of the app's runs that have not ended: those in progress in any process, and those whose process was lost. Continue the
    * latter with `runAsync({ userId, sessionId, invocationId })` if they are `resumable`, or end them with `closeRun`.
    *
@@ -235,7 +216,6 @@ export class Runner {
 }
 
 // The values are checked when they are used, with errors of the class InvalidRequestError or InvalidMessageError.
-const ANSWERED_PARAMS: OptionRules<FindAnsweredRunParams> = { userId: 'any', sessionId: 'any', newMessage: 'any' };
 const OPEN_RUNS: OptionRules<Omit<ListOpenRunsRequest, 'appName'>> = { limit: 'any', cursor: 'any' };
 
 async function collect(stream: RunStream): Promise<Event[]> {

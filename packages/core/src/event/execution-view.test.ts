@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { createEvent } from './create-event.ts';
 import type { Event } from './event.ts';
-import { type ExecutionNode, fromExecutionView, groupByExecution, toExecutionView } from './execution-view.ts';
+import { type ExecutionNode, groupByExecution, toExecutionView } from './execution-view.ts';
+import { fromExecutionView } from './fixtures/from-execution-view.ts';
 
 /** An event of one execution, named `id` and started by `parent`, in request `invocationId`. */
 function eventOf(id: string, executionId?: string, parentExecutionId?: string, invocationId = 'e-1'): Event {

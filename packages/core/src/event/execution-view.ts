@@ -30,13 +30,6 @@ export function toExecutionView(event: Event): ExecutionView {
   };
 }
 
-/** Converts an execution view back to the event. */
-export function fromExecutionView(view: ExecutionView): Event {
-  const { requestId, parentInvocationId: _parent, rootInvocationId, ownRequestId, ...event } = view;
-  const isNamed = requestId !== rootInvocationId || ownRequestId !== undefined;
-  return { ...event, invocationId: rootInvocationId, ...(isNamed ? { requestId } : {}) };
-}
-
 /** One agent execution: its own events in order, and the executions that it started. */
 export interface ExecutionNode {
   readonly executionId: string;

@@ -130,7 +130,6 @@ test('the aggregator keeps all parts except the calls of a truncated reply', () 
   const aggregator = new ResponseAggregator();
   aggregator.add(chunkOf({ text: 'a' }, { functionCall: { name: 'f' } }));
   aggregator.add({ usageMetadata: { totalTokenCount: 3 } });
-  expect(aggregator.chunks).toBe(2);
   expect(aggregator.finishBroken()).toEqual({
     content: { role: 'model', parts: [{ text: 'a' }] },
     usageMetadata: { totalTokenCount: 3 },

@@ -15,18 +15,11 @@ export class ResponseAggregator {
   #text = '';
   #open: Part | undefined;
   #role: string | undefined;
-  #chunks = 0;
-
-  /** Number of chunks so far. */
-  get chunks(): number {
-    return this.#chunks;
-  }
 
   /**
    * Adds the next chunk and returns the chunk to show: without pieces of a call, and with the call in the chunk that completes it.
    */
   add(chunk: LlmResponse): LlmResponse {
-    this.#chunks++;
     for (const key in chunk) {
       if (key === 'content' || key === 'partial' || key === 'alternatives') continue;
       const value = chunk[key as keyof LlmResponse];

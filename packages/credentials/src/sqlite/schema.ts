@@ -1,4 +1,5 @@
 import { ConfigurationError } from '@eventloom/core';
+import { SqliteTransactions, storedVersion } from '@eventloom/core/internal/node';
 import type { DatabaseSync } from 'node:sqlite';
 
 /** Names are compared byte by byte. `sealed` is the output of the cipher with the key that `key_id` identifies. */
@@ -21,34 +22,24 @@ const FIRST = `
 /** Each step brings a database from version `index` to `index + 1`. A step that was released is never edited. */
 const MIGRATIONS: readonly string[] = [FIRST];
 
+const VERSION_KEY = 'credentials.schema';
+
 /**
  * Migrates the table of credentials to the version of this program, once, in one transaction. Other tables are not touched.
  * @throws ConfigurationError when a newer program made it
  */
 export function migrateCredentials(database: DatabaseSync): void {
-  if (versionOf(database) === MIGRATIONS.length) return;
-  database.exec('BEGIN IMMEDIATE');
-  try {
+  if (storedVersion(database, VERSION_KEY) === MIGRATIONS.length) return;
+  new SqliteTransactions(database).write(() => {
     // Read again under the lock: another process may have migrated in the meantime.
-    const version = versionOf(database);
-    if (version > MIGRATIONS.length) {
+    const version = storedVersion(database, VERSION_KEY);
+    if (version > MIGRATIONS.length)
       throw new ConfigurationError(
         `the table of credentials has version ${version}, and this program supports versions up to ${MIGRATIONS.length}; update @eventloom/credentials`,
       );
-    }
     for (const step of MIGRATIONS.slice(version)) database.exec(step);
     database
-      .prepare("INSERT OR REPLACE INTO eventloom_meta (key, value) VALUES ('credentials.schema', ?)")
-      .run(MIGRATIONS.length);
-    database.exec('COMMIT');
-  } catch (error) {
-    database.exec('ROLLBACK');
-    throw error;
-  }
-}
-
-function versionOf(database: DatabaseSync): number {
-  const table = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'eventloom_meta'").get();
-  const row = table && database.prepare("SELECT value FROM eventloom_meta WHERE key = 'credentials.schema'").get();
-  return Number(row?.['value'] ?? 0);
+      .prepare('INSERT OR REPLACE INTO eventloom_meta (key, value) VALUES (?1, ?2)')
+      .run(VERSION_KEY, MIGRATIONS.length);
+  });
 }

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { ConfigurationError, type Content } from '@eventloom/core';
+import { SqliteTransactions, storedVersion } from '@eventloom/core/internal/node';
 import { MEMORY_WORDS_VERSION, memoryWords } from '../words.ts';
 
 /**
@@ -66,32 +67,21 @@ type VersionKey = keyof typeof VERSIONS;
  */
 export function migrateMemories(database: DatabaseSync): void {
   const keys = Object.keys(VERSIONS) as VersionKey[];
-  if (keys.every((key) => versionOf(database, key) === VERSIONS[key])) return;
-  database.exec('BEGIN IMMEDIATE');
-  try {
+  if (keys.every((key) => storedVersion(database, key) === VERSIONS[key])) return;
+  new SqliteTransactions(database).write(() => {
     for (const key of keys) {
-      const version = versionOf(database, key);
+      const version = storedVersion(database, key);
       if (version <= VERSIONS[key]) continue;
       throw new ConfigurationError(
         `${key} has version ${version}, and this program supports versions up to ${VERSIONS[key]}; update @eventloom/memory`,
       );
     }
     // Read again under the lock: another process may have migrated in the meantime.
-    for (const step of MIGRATIONS.slice(versionOf(database, 'memory.schema'))) database.exec(step);
-    if (versionOf(database, 'memory.words') < MEMORY_WORDS_VERSION) indexAllWords(database);
+    for (const step of MIGRATIONS.slice(storedVersion(database, 'memory.schema'))) database.exec(step);
+    if (storedVersion(database, 'memory.words') < MEMORY_WORDS_VERSION) indexAllWords(database);
     const write = database.prepare('INSERT OR REPLACE INTO eventloom_meta VALUES (?1, ?2)');
     for (const key of keys) write.run(key, VERSIONS[key]);
-    database.exec('COMMIT');
-  } catch (error) {
-    database.exec('ROLLBACK');
-    throw error;
-  }
-}
-
-function versionOf(database: DatabaseSync, key: VersionKey): number {
-  const table = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'eventloom_meta'").get();
-  const row = table && database.prepare('SELECT value FROM eventloom_meta WHERE key = ?1').get(key);
-  return Number(row?.['value'] ?? 0);
+  });
 }
 
 /** Rebuilds the word index of all memories. Must be called inside a transaction. */

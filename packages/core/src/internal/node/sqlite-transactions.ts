@@ -38,3 +38,10 @@ export class SqliteTransactions {
     }
   }
 }
+
+/** Returns the version of the tables of a service, which is in the table `eventloom_meta` under this key; 0 if there is none. */
+export function storedVersion(database: DatabaseSync, key: string): number {
+  const table = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'eventloom_meta'").get();
+  const row = table && database.prepare('SELECT value FROM eventloom_meta WHERE key = ?1').get(key);
+  return Number(row?.['value'] ?? 0);
+}
