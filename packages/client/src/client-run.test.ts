@@ -411,14 +411,21 @@ describe('a client', () => {
       urls.push(url);
       return Response.json([]);
     };
-    await expect(async () => new EventloomClient({ baseUrl: '/agents', fetch })).rejects.toThrow(
-      'baseUrl: expected an address',
-    );
     vi.stubGlobal('location', { origin: 'https://shop.example' });
     onTestFinished(() => void vi.unstubAllGlobals());
     for (const options of [{ baseUrl: '/agents/' }, {}]) await new EventloomClient({ ...options, fetch }).listApps();
     expect(urls).toEqual(['https://shop.example/agents/list-apps', 'https://shop.example/list-apps']);
   });
+
+  test.each([{}, { baseUrl: '/agents' }])(
+    'can be created where there is no page, as when a page is rendered on a server, and refuses to send there (%j)',
+    async (options) => {
+      const client = new EventloomClient(options);
+      await expect(client.listApps()).rejects.toThrow('baseUrl: expected an address');
+      const session = client.session({ appName: 'app', userId: 'ann', sessionId: 's' });
+      await expect(read(session.run('Hi'))).rejects.toThrow("write baseUrl: 'http://localhost:8000'");
+    },
+  );
 
   test('accepts a URL object as its baseUrl', async () => {
     const seen: string[] = [];

@@ -89,7 +89,7 @@ export class ClientRun implements AsyncIterable<Event> {
   constructor(params: RunParams) {
     this.#params = params;
     this.#lastEventId = params.options.lastEventId ?? '0';
-    this.#needsSession = params.options.createSession === true;
+    this.#needsSession = !!params.options.createSession;
     if (!params.body) this.#invocationId = params.id;
   }
 
@@ -273,7 +273,7 @@ async function* framesOf(
 ): AsyncGenerator<EventSourceMessage, void, undefined> {
   const frames: EventSourceMessage[] = [];
   const parser = createParser({ onEvent: (frame) => frames.push(frame) });
-  const reader = body?.pipeThrough(new TextDecoderStream(), { ...(signal && { signal }) }).getReader();
+  const reader = body?.pipeThrough(new TextDecoderStream(), { signal: signal as AbortSignal }).getReader();
   if (!reader) return;
   // `cancel` ends a read. It rejects for a stream that failed; that failure is thrown by the read.
   const close = (): void => void reader.cancel().catch(() => undefined);

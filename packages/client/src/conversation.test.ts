@@ -285,6 +285,20 @@ describe('a tool call', () => {
     expect(reduceEvents(asked, [answer(true), failure]).messages[0]?.parts[0]).toMatchObject({ status: 'failed' });
   });
 
+  test('that is cancelled while it waits has failed, whichever response comes first', () => {
+    const ask = call('q1', 'adk_request_input', { functionCallId: 'c1' }, { longRunningToolIds: ['q1'] });
+    const cancelled = { error: 'cancelled' };
+    const ends = [response('c1', 'pay', cancelled), response('q1', 'adk_request_input', cancelled)].map((each) => ({
+      ...each,
+      timestamp: 100,
+    }));
+    for (const order of [ends, ends.toReversed()]) {
+      const { messages, requests } = reduce(call('c1', 'pay'), ask, ...order);
+      expect(messages[0]?.parts[0]).toMatchObject({ status: 'failed', response: cancelled });
+      expect(requests).toEqual([]);
+    }
+  });
+
   test('has the status waiting after its first response until it is run again with the answer', () => {
     const ask = call(
       'q1',

@@ -8,7 +8,7 @@ import type {
   FunctionResponsePart,
   Part,
 } from '@eventloom/core';
-import { recordOf } from './http.ts';
+import { recordOf, textOf } from './http.ts';
 
 /** The content of a chat, computed from events by `reduceEvents`. An immutable value. */
 export interface Conversation {
@@ -318,13 +318,16 @@ function addResponses(draft: Draft, event: Event): void {
     const isAbout = (each: PersonRequest): boolean => each.callId === id && each.branch === branch;
     draft.requests = waiting.map((each) => (isAbout(each) ? { ...each, responded: event } : each));
     if (answered) {
-      changeCall(draft, answered, answered.callId, (call) => ({
-        ...call,
-        status: response.response?.['confirmed'] === false ? 'rejected' : 'running',
-        startedAt: timestamp,
-      }));
+      const { confirmed, error } = response.response ?? {};
+      // A request with an error was cancelled, together with its call.
+      if (!error)
+        changeCall(draft, answered, answered.callId, (call) => ({
+          ...call,
+          status: confirmed === false ? 'rejected' : 'running',
+          startedAt: timestamp,
+        }));
       const { responded = event } = answered;
-      if (responded.timestamp > timestamp) addResponses(draft, responded);
+      if (error || responded.timestamp > timestamp) addResponses(draft, responded);
     }
     // A tool that asks the person returns before the answer, and is then run again.
     if (!waiting.some(isAbout)) changeCall(draft, event, id, (call) => withResponse(call, response, timestamp));
@@ -419,15 +422,11 @@ function requestOf(event: Event, { id = '', name = '', args = {} }: FunctionCall
     ...request,
     callId: textOf(original?.['id'] ?? args['functionCallId']),
     message: textOf(hint ?? args['message']),
-    payload: payload ?? args['payload'] ?? undefined,
+    payload: payload ?? args['payload'],
     args: recordOf(original?.['args']),
     authConfig: recordOf(args['authConfig']),
     responseSchema: recordOf(args['response_schema']),
   };
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' ? value || undefined : undefined;
 }
 
 function withProgress(call: CallPart, response: Readonly<Record<string, unknown>> | undefined): CallPart {

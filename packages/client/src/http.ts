@@ -52,7 +52,7 @@ const MAX_RETRY_AFTER_MS = 60_000;
 
 /** Sends requests to one server. */
 export class HttpConnection {
-  readonly baseUrl: string;
+  readonly #baseUrl: string | undefined;
   readonly #headers: NonNullable<ClientOptions['headers']>;
   readonly #fetch: NonNullable<ClientOptions['fetch']>;
   readonly retry: Required<ReconnectOptions>;
@@ -68,11 +68,18 @@ export class HttpConnection {
       'maxDelayMs',
       'idleMs',
     ]);
-    this.baseUrl = serverAddress('EventloomClient', baseUrl);
+    this.#baseUrl = baseUrl;
+    // A page that is rendered on a server has no origin there, and sends nothing.
+    if (baseUrl && baseUrl[0] !== '/') serverAddress('EventloomClient', baseUrl);
     this.#headers = headers;
     // The fetch of browsers must be called without a `this`.
     this.#fetch = fetch ?? ((url, init) => globalThis.fetch(url, init));
     this.retry = { attempts: 12, firstDelayMs: 250, maxDelayMs: 10_000, idleMs: 45_000, ...retry };
+  }
+
+  /** The address of the server. @throws ConfigurationError */
+  get baseUrl(): string {
+    return serverAddress('EventloomClient', this.#baseUrl);
   }
 
   /** Sends a request and returns the answer with any status. */
@@ -194,16 +201,18 @@ export function notEventloom(wanted: string): string {
 
 /** Reads the error in an answer. */
 export async function toServerError(response: Response): Promise<ServerError> {
-  const { status, statusText } = response;
+  const { status } = response;
   const text = await readText(response);
-  return errorIn(text, status) ?? new ServerError(`the server sent ${status}: ${text || statusText}`, { status });
+  return (
+    errorIn(text, status) ?? new ServerError(`the server sent ${status}: ${text || response.statusText}`, response)
+  );
 }
 
 /** Returns the error in a JSON text; undefined if it has none. */
 export function errorIn(json: string, status = 200): ServerError | undefined {
   const { error, code } = parseRecord(json) ?? {};
   if (typeof error !== 'string') return undefined;
-  return new ServerError(error, { status, serverCode: typeof code === 'string' ? code : undefined });
+  return new ServerError(error, { status, serverCode: textOf(code) });
 }
 
 /** Returns the object in a JSON text; undefined for other texts. */
@@ -216,9 +225,14 @@ export function parseRecord(text: string): Readonly<Record<string, unknown>> | u
 }
 
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return !!value && typeof value === 'object' && !Array.isArray(value);
 }
 
 export function recordOf(value: unknown): Readonly<Record<string, unknown>> | undefined {
   return isRecord(value) ? value : undefined;
+}
+
+/** Returns a text that is not empty; undefined for other values. */
+export function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value || undefined : undefined;
 }

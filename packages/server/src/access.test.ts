@@ -203,7 +203,17 @@ describe('origins', () => {
     expect(answer.status).toBe(200);
     expect(answer.headers.get('access-control-allow-origin')).toBe('https://app.example');
     const exposed = answer.headers.get('access-control-expose-headers')?.split(',');
-    expect(exposed).toEqual(['Eventloom-Invocation-Id', 'Eventloom-Next-Cursor', 'Retry-After']);
+    expect(exposed).toEqual(['Eventloom-Invocation-Id', 'Eventloom-Next-Cursor', 'Retry-After', 'Location']);
+  });
+
+  test.each([
+    [origins, 'true'],
+    [['*'], null],
+    [['*', ...origins], null],
+  ])('%j may send cookies: %j', async (listed, credentials) => {
+    const headers = { origin: 'https://app.example' };
+    const answer = await send(createApp({ origins: listed }).server, '/list-apps', { headers });
+    expect([answer.status, answer.headers.get('access-control-allow-credentials')]).toEqual([200, credentials]);
   });
 
   test('in the list get preflight answers', async () => {

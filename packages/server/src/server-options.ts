@@ -50,7 +50,10 @@ export interface ServerOptions {
    * removes it. Addresses in answers have it. Default: none; the server's routes begin at `/`.
    */
   readonly basePath?: string | undefined;
-  /** Web origins that may call the server, e.g. `https://app.example`; `*` for all. Default: only the server's own origin. */
+  /**
+   * Web origins that may call the server, e.g. `https://app.example`, also with cookies; `*` for all, without cookies. Default: only the
+   * server's own origin.
+   */
   readonly origins?: readonly string[] | undefined;
   /**
    * Returns options of each run that a request starts or resumes, live runs included, such as `maxLlmCalls` or the voice. They take

@@ -179,6 +179,27 @@ describe('a chat', () => {
       expect(requests.filter((each) => each === 'POST /run_sse')).toHaveLength(2);
     });
 
+    test('has no request of a run that begins to wait while it is being stopped', async () => {
+      const network: Network = async (request, forward) => {
+        if (request.method === 'DELETE') await expect.poll(() => chat.snapshot.status).toBe('idle');
+        return forward(request);
+      };
+      const { session } = startServer([...script, 'Hello.'], { tools: [pay], network });
+      let stopping: Promise<void> | undefined;
+      const chat: AgentChat = new AgentChat(session, {
+        onEvent: ({ longRunningToolIds = [] }) => {
+          if (longRunningToolIds.length > 0) stopping ??= chat.stop();
+        },
+      });
+      await chat.send('Pay');
+      expect(chat.snapshot.conversation.requests).toHaveLength(1);
+      await stopping;
+      const { messages, requests } = chat.snapshot.conversation;
+      expect(requests).toEqual([]);
+      const calls = messages.flatMap(({ parts }) => parts.filter((part) => part.type === 'call'));
+      expect(calls).toMatchObject([{ name: 'pay', status: 'failed', response: { error: 'cancelled' } }]);
+    });
+
     test('reads the session again on refresh, but only if another page has changed it', async () => {
       const { chat, session, request, requests } = await start();
       await chat.load();
@@ -333,6 +354,60 @@ describe('a chat', () => {
     expect(chat.snapshot).toMatchObject({ status: 'idle', error: { code: 'CONNECTION_LOST' }, failed: 'session' });
     await chat.load();
     expect(chat.snapshot).toMatchObject({ error: undefined, failed: undefined });
+  });
+
+  test('reads the session again after a lost connection, and before the next message if it could not be read', async () => {
+    let failures = 0;
+    const network: Network = async (request, forward) => {
+      if (request.method === 'GET' && failures-- > 0) throw new TypeError('fetch failed');
+      return forward(request);
+    };
+    const { session } = startServer(['Hello.', 'Fine.'], { network });
+    await new AgentChat(session).send('Hi');
+    vi.useFakeTimers({ toFake: ['setTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const load = async (chat: AgentChat): Promise<void> => {
+      let isLoaded = false;
+      const loading = chat.load().finally(() => (isLoaded = true));
+      while (!isLoaded) await vi.advanceTimersByTimeAsync(100);
+      await loading;
+    };
+    failures = 2;
+    const chat = new AgentChat(session);
+    await load(chat);
+    expect(shown(chat.snapshot)).toEqual(['user: Hi', 'helper: Hello.']);
+    failures = 100;
+    const other = new AgentChat(session);
+    await load(other);
+    expect(other.snapshot).toMatchObject({ status: 'idle', failed: 'session', events: [] });
+    failures = 0;
+    vi.useRealTimers();
+    await other.send('How are you?');
+    expect(shown(other.snapshot)).toEqual(['user: Hi', 'helper: Hello.', 'user: How are you?', 'helper: Fine.']);
+  });
+
+  test('shows that a message has not reached the server yet', async () => {
+    let failures = 2;
+    const network: Network = async (request, forward) => {
+      if (failures-- > 0) throw new TypeError('fetch failed');
+      return forward(request);
+    };
+    const chat = new AgentChat(startServer(['Hello.'], { network }).session);
+    const states = new Set<string>();
+    chat.subscribe(() => states.add(chat.snapshot.status));
+    await chat.send('Hi');
+    expect([...states]).toEqual(['running', 'reconnecting', 'idle']);
+  });
+
+  test('has no error of a run that a later message of its own interrupts', async () => {
+    const gate = new Gate();
+    const { session } = startServer([{ chunks: ['Blue', gate, ' sky.'] }, 'Fine.']);
+    const chat = new AgentChat(session, { run: { onBusy: 'interrupt' } });
+    const first = chat.send('Hi');
+    await gate.reached;
+    await Promise.all([first, chat.send('Wait')]);
+    expect(chat.snapshot).toMatchObject({ status: 'idle', error: undefined, failed: undefined });
+    expect(shown(chat.snapshot)).toContain('helper: Fine.');
   });
 
   test('sends a message after the session was read, if that had begun', async () => {

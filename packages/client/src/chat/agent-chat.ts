@@ -1,4 +1,4 @@
-import type { Event } from '@eventloom/core';
+import { type Event, EventloomError, type Session } from '@eventloom/core';
 import type { ClientRun, RunOptions } from '../client-run.ts';
 import { type Conversation, emptyConversation, endRun, type PersonRequest, reduceEvents } from '../conversation.ts';
 import { checkOptions, isRecord, newId, wrongValue } from '../http.ts';
@@ -11,7 +11,7 @@ export interface ChatSnapshot {
   readonly conversation: Conversation;
   /** The events of the session, and those of later runs, oldest first and without chunks. The conversation is computed from them. */
   readonly events: readonly Event[];
-  /** `loading`: the session is being read. `running`: a run is in progress. `reconnecting`: the connection to it was lost. */
+  /** `loading`: the session is being read. `running`: a run is in progress. `reconnecting`: the connection to it was lost, or its message has not reached the server yet. */
   readonly status: 'loading' | 'idle' | 'running' | 'reconnecting';
   /** Error of the last action; undefined once the next action has begun. */
   readonly error: Error | undefined;
@@ -67,10 +67,14 @@ export class AgentChat {
   #reading: AbortController | undefined;
   /** Number of actions in progress. */
   #actions = 0;
+  /** Number of the newest action, from 1. */
+  #newest = 0;
   /** Resolves when the session has been read or rewound; undefined if neither is in progress. */
   #loaded: Promise<void> | undefined;
   /** True if the session is known to exist. */
   #exists = false;
+  /** True if the session could not be read when it was to be: it is read before the next message is sent. */
+  #isUnread = false;
   /** The answers that the server has neither accepted nor refused, by the ids of their requests: each resolves when its run has ended. */
   readonly #answers = new Map<string, Promise<void>>();
   /** Resolves when the server has accepted or refused the newest message; undefined afterwards. */
@@ -122,15 +126,17 @@ export class AgentChat {
    * Reads the session once the messages before have been sent, or after 5 seconds.
    * @param isWanted called with the new conversation; false leaves the snapshot as it is
    */
-  async #readSession(signal: AbortSignal, isWanted = (_: Conversation): boolean => true): Promise<boolean> {
+  async #readSession(signal: AbortSignal, isWanted: (now: Conversation) => boolean = () => true): Promise<boolean> {
     if (this.#sent) {
       const { promise: waited, resolve } = Promise.withResolvers<void>();
       const timer = setTimeout(resolve, MAX_WAIT_MS);
       await Promise.race([this.#sent, waited]);
       clearTimeout(timer);
     }
-    const session = await this.session.get({ ifExists: true });
+    this.#isUnread = true;
+    const session = await this.#getSession(signal);
     if (signal.aborted) return false;
+    this.#isUnread = false;
     const events = session?.events ?? [];
     // The present state: other sessions and requests write it too, without an event of this session.
     const conversation = { ...reduceEvents(emptyConversation, events), state: session?.state ?? {} };
@@ -138,6 +144,19 @@ export class AgentChat {
     this.#exists = session !== undefined;
     this.#set({ events, conversation });
     return true;
+  }
+
+  /** Reads the session, and tries again after lost connections and answers that ask for it. */
+  async #getSession(signal: AbortSignal): Promise<Session | undefined> {
+    for (let delayMs = FIRST_DELAY_MS; ; delayMs *= 4) {
+      try {
+        return await this.session.get({ ifExists: true });
+      } catch (error) {
+        const isTemporary = EventloomError.isInstance(error) && error.retryable;
+        if (!isTemporary || delayMs > MAX_DELAY_MS || signal.aborted) throw error;
+      }
+      await new Promise((resolve) => setTimeout(resolve, delayMs));
+    }
   }
 
   /** Reads the session if one of these requests, whose answers were refused, no longer waits. @returns true if it does not */
@@ -177,6 +196,7 @@ export class AgentChat {
     };
     const send = async (signal: AbortSignal): Promise<void> => {
       if (this.#loaded) await this.#loaded;
+      if (this.#isUnread && !before) await this.#readSession(signal).catch(ignore);
       const requestId = newId();
       const sent = messageEvent(requestId, content);
       // The run yields answers once the server has accepted them: if it refuses them, their requests wait as before.
@@ -236,8 +256,13 @@ export class AgentChat {
 
   /** Ends the runs that are in progress, also those whose message is being sent. Does nothing if there is none. @throws ServerError */
   async stop(): Promise<void> {
+    const stopped = [...this.#runs].reverse();
     // The newest first, because a message that is queued would begin when the run before it ends.
-    for (const run of [...this.#runs].reverse()) await run.cancel();
+    for (const run of stopped) await run.cancel();
+    // A run that began to wait at this moment had ended for its reader, and its requests were then cancelled.
+    const { requests } = this.#snapshot.conversation;
+    if (requests.some((request) => stopped.some(({ invocationId }) => invocationId === request.invocationId)))
+      await this.load();
   }
 
   /** Takes the session back to before a run, and reads it again. */
@@ -279,12 +304,14 @@ export class AgentChat {
     if (!isFurther) this.#leave();
     const { signal } = (this.#reading ??= new AbortController());
     this.#actions++;
+    const number = ++this.#newest;
     this.#set({ status, error: undefined, failed: undefined });
     try {
       await action(signal);
     } catch (thrown) {
-      // A message that cannot be sent is an error also if nobody waits for its run.
-      if (thrown !== signal.reason)
+      // A message that cannot be sent is an error also if nobody waits for its run. A later message may have interrupted the run.
+      const isInterrupted = this.#options.run?.onBusy === 'interrupt' && number < this.#newest && hasEnded(thrown);
+      if (thrown !== signal.reason && !isInterrupted)
         this.#set({
           error: thrown instanceof Error ? thrown : new Error(String(thrown)),
           failed: status === 'loading' && this.#snapshot.status === 'loading' ? 'session' : 'run',
@@ -311,10 +338,12 @@ export class AgentChat {
       if (state === 'open' && !isOpened) onAccepted?.(run.invocationId);
       isOpened ||= state === 'open';
       leave();
+      if (state === 'connecting') attempts++;
       if (!signal.aborted && state !== 'closed')
-        this.#set({ status: state === 'connecting' && isOpened ? 'reconnecting' : 'running' });
+        this.#set({ status: state === 'connecting' && attempts > 1 ? 'reconnecting' : 'running' });
     };
     let isOpened = false;
+    let attempts = 0;
     signal.addEventListener('abort', leave);
     const run = start({ signal: leaving.signal, onConnection });
     if (!signal.aborted) this.#runs.add(run);
@@ -342,7 +371,16 @@ export class AgentChat {
   }
 }
 
+/** The delay before the session is read again, in milliseconds. It grows four times with each attempt. */
+const FIRST_DELAY_MS = 250;
+/** Maximum delay of the last attempt. */
+const MAX_DELAY_MS = 4000;
 /** Maximum time that a load waits for a message that is being sent: the server may never answer it, or queue it for long. In milliseconds. */
 const MAX_WAIT_MS = 5000;
 
 const ignore = (): void => undefined;
+
+/** True for the error of a run that was stopped, or that a later message interrupted. */
+function hasEnded(error: unknown): boolean {
+  return ServerError.isInstance(error) && /^RUN_(ABORTED|ABANDONED)$/.test(error.serverCode);
+}

@@ -95,7 +95,9 @@ function addGuards<Server extends FrontContext>(
     cors({
       origin: (origin) => (isAllowedOrigin(origin, '', origins) ? origin : undefined),
       allowMethods: ['GET', 'POST', 'PATCH', 'DELETE'],
-      exposeHeaders: [INVOCATION_ID_HEADER, NEXT_CURSOR, 'Retry-After'],
+      exposeHeaders: [INVOCATION_ID_HEADER, NEXT_CURSOR, 'Retry-After', 'Location'],
+      // Cookies only for pages that are listed by name.
+      credentials: !origins.includes('*'),
       maxAge: 600,
     }),
   );
