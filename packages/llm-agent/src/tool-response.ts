@@ -7,7 +7,7 @@ import {
   type InvocationContext,
   toError,
 } from '@eventloom/core';
-import { enclosureOf, isRecord, isToolResult, sealToolResult } from '@eventloom/core/internal';
+import { enclosureOf, isRecord, isToolResult, sealJson } from '@eventloom/core/internal';
 import type { AgentTurn } from './agent-turn.ts';
 
 /** The response to a tool call, and its media. */
@@ -47,9 +47,9 @@ export function toToolResponse(toolName: string, result: unknown): ToolResponse 
   return given && given.parts.length > 0 ? { response, parts: given.parts } : { response };
 }
 
-function sealResult(result: unknown): ReturnType<typeof sealToolResult> {
+function sealResult(result: unknown): ReturnType<typeof sealJson> {
   try {
-    return sealToolResult(result);
+    return sealJson(result, true);
   } catch (thrown) {
     return { fault: { path: '', reason: `has a getter or a toJSON that threw: ${toError(thrown).message}` } };
   }

@@ -36,19 +36,14 @@ export function copyJson(value: unknown): CopiedJson {
 /**
  * The same as `copyJson`, deeply frozen. The copy is made once: `sealEvent`, the tool ledger and another `sealJson` share it
  * instead of copying it again.
+ *
+ * @param leavesOutCode true for the result of a tool: members that are functions or symbols are left out, as `JSON.stringify` does. Such a
+ * member is code, and the result loses nothing without it. Default false: they are faults.
  */
-export function sealJson(value: unknown): CopiedJson {
-  const copy = copyValue(value, SEAL, DEPTH_IN_EVENT) as JsonValue | undefined;
-  return copy === undefined ? SEAL.failed() : { value: copy };
-}
-
-/**
- * The same as `sealJson`, for the result of a tool: members that are functions or symbols are left out, as `JSON.stringify` does. Such a
- * member is code, and the result loses nothing without it.
- */
-export function sealToolResult(value: unknown): CopiedJson {
-  const copy = copyValue(value, SEAL_RESULT, DEPTH_IN_EVENT) as JsonValue | undefined;
-  return copy === undefined ? SEAL_RESULT.failed() : { value: copy };
+export function sealJson(value: unknown, leavesOutCode = false): CopiedJson {
+  const walk = leavesOutCode ? SEAL_RESULT : SEAL;
+  const copy = copyValue(value, walk, DEPTH_IN_EVENT) as JsonValue | undefined;
+  return copy === undefined ? walk.failed() : { value: copy };
 }
 
 /** Options of one copy. */

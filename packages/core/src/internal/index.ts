@@ -51,7 +51,7 @@ export {
 export { isBaseCodeExecutor, languageOf } from '../code-execution/base-code-executor.ts';
 export { encodeUrlBase64, isBase64, joinBytes, normaliseBase64 } from '../content/bytes.ts';
 export { callsToRun, hasResponses, NO_PARTS } from '../content/content.ts';
-export { copyJson, type JsonFault, sealJson, sealToolResult } from '../content/copy-json.ts';
+export { copyJson, type JsonFault, sealJson } from '../content/copy-json.ts';
 export {
   describeKind,
   getOwn,
