@@ -120,7 +120,7 @@ function spoken({ outputAudioTranscription }: LlmRequest['config'], ...texts: st
   return [{ content: { role: 'model', parts: [speech] } }, ...transcriptions];
 }
 
-/** Creates the runners of the apps `plain` and `resumable`, with the same agent, and of `voice` and `bidi-demo` for calls, the last in a resumable app. */
+/** Creates the runners of the apps `plain` and `resumable`, with the same agent, and of `voice` and `bidi-demo` (resumable) for calls. */
 export function createRunners(
   services: Pick<RunnerConfig, 'sessionService' | 'artifactService'>,
   spans: SpanStore,
