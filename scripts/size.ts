@@ -52,7 +52,8 @@ const bundles = [
   // Questions of agents whose tool has returned: 0.2 kB. Questions of nodes in calls of tools, late answers to nodes, and passwords in addresses: 0.6 kB.
   // Nodes side by side in calls of tools: 0.3 kB. Messages that are checked before a run is interrupted for them: 0.2 kB.
   // Results of tools that would lose their content, and what to write instead: 0.3 kB.
-  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 106_700 },
+  // Large sessions that are read in parts: 0.2 kB.
+  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 106_900 },
   // Without live runs, which a server takes as an option.
   // The aim is 80 kB. Above it, beside the runtime's own: bounds of each user and the run policy, protocols, runs that are started
   // without a connection and report their end by webhooks, runs that are read out of their sessions, webhooks that outlive their process (2 kB),

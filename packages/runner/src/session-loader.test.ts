@@ -1,4 +1,4 @@
-import { createEvent, type Event } from '@eventloom/core';
+import { createEvent, type Event, systemPlatform } from '@eventloom/core';
 import { sealEvent } from '@eventloom/core/internal';
 import { modelEvent, userEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
@@ -17,7 +17,7 @@ function loadedWith(...given: Event[]): LoadedSession {
 }
 
 function createLoader(options?: SessionCacheOptions): SessionLoader {
-  return new SessionLoader(options);
+  return new SessionLoader(systemPlatform, options);
 }
 
 test('a cached session is taken once', () => {

@@ -2,11 +2,12 @@ import {
   type Event,
   type GetSessionConfig,
   type MaybePromise,
+  type Platform,
   type Session,
   type SessionKey,
   SessionNotFoundError,
 } from '@eventloom/core';
-import { type DerivedValues, sealEvent } from '@eventloom/core/internal';
+import { type DerivedValues, sealEvent, weigh, WorkQueue } from '@eventloom/core/internal';
 import type { SessionLock } from './session-lock.ts';
 import { type HistoryPlaces, needsEarlierEvents, type ReadSession, readBack } from './history-reader.ts';
 
@@ -68,6 +69,12 @@ export interface SessionCacheOptions {
 
 /** The window of the first read of a session that this process has not cached. */
 const FIRST_PAGE = { numRecentEvents: 100 } as const;
+/** The window of the first read of a large session, which is read in parts. */
+const NO_EVENTS = { numRecentEvents: 0 } as const;
+/** Characters from which a session is large, and bytes of its parts: some 20 ms of work. */
+const LARGE_CHARS = 4 * 1024 * 1024;
+/** Maximum number of large sessions whose names are remembered. */
+const MAX_LARGE = 10_000;
 
 /**
  * Reads the sessions of runs, and caches the events of recent sessions, so that a turn reads none of them again. The
@@ -79,10 +86,17 @@ export class SessionLoader {
   readonly #maxSessions: number;
   readonly #maxEvents: number;
   readonly #maxChars: number;
+  /** Names of large sessions. One that is not cached is read in parts, because other work would wait for the whole read. */
+  readonly #large = new Set<string>();
+  readonly #queue: WorkQueue;
   #eventCount = 0;
   #chars = 0;
 
-  constructor({ maxSessions = 1000, maxEvents = 250_000, maxChars = 64_000_000 }: SessionCacheOptions = {}) {
+  constructor(
+    platform: Pick<Platform, 'schedule'>,
+    { maxSessions = 1000, maxEvents = 250_000, maxChars = 64_000_000 }: SessionCacheOptions = {},
+  ) {
+    this.#queue = new WorkQueue(platform);
     this.#maxSessions = maxSessions;
     this.#maxEvents = maxEvents;
     this.#maxChars = maxChars;
@@ -92,7 +106,8 @@ export class SessionLoader {
   firstRead(name: string, window: GetSessionConfig | undefined): GetSessionConfig {
     if (window) return window;
     const afterSeq = this.#entries.get(name)?.lastSeq;
-    return afterSeq === undefined ? FIRST_PAGE : { afterSeq };
+    if (afterSeq !== undefined) return { afterSeq };
+    return this.#large.has(name) ? NO_EVENTS : FIRST_PAGE;
   }
 
   /**
@@ -119,17 +134,16 @@ export class SessionLoader {
     }
     return (
       (cached && loadWarm(cached, session, message ? 1 : 0, callIds, resumedId)) ??
-      this.#loadCold(lock, session, callIds, resumedId)
+      this.#loadCold(this.#reader(lock, name, session), session, callIds, resumedId)
     );
   }
 
   async #loadCold(
-    lock: SessionLock,
+    read: ReadSession,
     newest: Session,
     callIds: readonly string[],
     invocationId?: string,
   ): Promise<LoadedSession> {
-    const read = this.#reader(lock, newest);
     // Only a few events were read, because the cache had an entry, which could not be used.
     const session = newest.events.length < FIRST_PAGE.numRecentEvents ? await read(FIRST_PAGE) : newest;
     const isPartial = session.events.length < session.lastSeq;
@@ -139,11 +153,37 @@ export class SessionLoader {
   }
 
   /** Makes a reader of further events of a session, which may have been deleted and created again since. */
-  #reader(lock: SessionLock, { incarnation }: Session): ReadSession {
-    return async (config) => {
+  #reader(lock: SessionLock, name: string, { incarnation, lastSeq }: Session): ReadSession {
+    const read: ReadSession = async (config) => {
       const session = await lock.read(config);
       return session?.incarnation === incarnation ? seal(session) : missing(lock.key);
     };
+    return this.#large.has(name) ? (config) => this.#readParts(lock, lastSeq, read, config) : read;
+  }
+
+  /** Reads a window in parts of about 4 MB, the newest events first, with other work in between. */
+  async #readParts(
+    lock: SessionLock,
+    lastSeq: number,
+    read: ReadSession,
+    config: GetSessionConfig = {},
+  ): Promise<Session> {
+    const { afterSeq = 0, beforeSeq = Infinity, numRecentEvents = Infinity, afterTimestamp, sinceCompaction } = config;
+    // Parts of a window are found by number.
+    if (afterTimestamp !== undefined || sinceCompaction) return read(config);
+    let end = Math.min(beforeSeq, lastSeq + 1);
+    const first = Math.max(afterSeq + 1, end - numRecentEvents);
+    const parts: Event[][] = [];
+    for (;;) {
+      await this.#queue.turn();
+      const window = { afterSeq: first - 1, beforeSeq: end, numRecentEvents: Math.max(0, end - first) };
+      const count = await lock.countWithin(window, LARGE_CHARS);
+      if (count === undefined) return read(config);
+      const session = await read({ ...window, numRecentEvents: Math.min(count, window.numRecentEvents) });
+      parts.push(session.events);
+      end -= session.events.length;
+      if (end <= first || session.events.length === 0) return { ...session, events: parts.toReversed().flat() };
+    }
   }
 
   /** Takes the cached events of a session out of the cache. */
@@ -179,8 +219,11 @@ export class SessionLoader {
       // Other parts are small, or what a tool was given and returned.
       for (const part of content?.parts ?? [])
         chars += part.text?.length ?? part.inlineData?.data?.length ?? JSON.stringify(part).length;
-      for (const key in actions.stateDelta) chars += JSON.stringify(actions.stateDelta[key])?.length ?? 0;
+      for (const key in actions.stateDelta) chars += weigh(actions.stateDelta[key]);
     }
+    this.#large.delete(name);
+    if (chars > LARGE_CHARS) this.#large.add(name);
+    if (this.#large.size > MAX_LARGE) this.#large.clear();
     if (cached.events.length > this.#maxEvents || chars > this.#maxChars || this.#maxSessions <= 0) return;
     this.#entries.set(name, { incarnation, ...cached, chars });
     this.#eventCount += cached.events.length;

@@ -163,6 +163,11 @@ export class SessionLock implements HeldLease, ToolLedger {
     return this.#withRetries(() => this.#service.getSession({ ...this.key, config, lease: this.lease }));
   }
 
+  /** Counts events to read at once, as `countWithin` of the session service does. Undefined if the service has all events in memory. */
+  countWithin(config: GetSessionConfig, maxBytes: number): MaybePromise<number | undefined> {
+    return this.#withRetries(() => this.#service.countWithin?.({ ...this.key, config }, maxBytes));
+  }
+
   /** Does work, and repeats it while the storage cannot be used. */
   #withRetries<T>(work: () => MaybePromise<T>): MaybePromise<T> {
     try {

@@ -86,7 +86,7 @@ export class SessionLocks {
   constructor(runner: Runner, options: SessionLocksOptions) {
     this.runner = runner;
     this.keeper = new LeaseKeeper(runner.sessionService, runner.platform);
-    this.loader = new SessionLoader(options.sessionCache);
+    this.loader = new SessionLoader(runner.platform, options.sessionCache);
     this.#mayCreate = options.autoCreateSession ?? false;
     this.#ttlMs = options.leaseTtlMs ?? DEFAULT_LEASE_TTL_MS;
   }

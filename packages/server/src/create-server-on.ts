@@ -1,8 +1,8 @@
 import { systemPlatform } from '@eventloom/core';
+import { WorkQueue } from '@eventloom/core/internal';
 import type { Hono } from 'hono';
 import { addRoutes } from './http/add-routes.ts';
 import { createReporter } from './http/error-response.ts';
-import { WorkQueue } from './http/in-turns.ts';
 import { LargeAnswers } from './http/large-answers.ts';
 import { UserQuotas } from './http/user-quotas.ts';
 import { guardOf, guardRequest, identifierOf, type Identify } from './http/request-guard.ts';

@@ -1,6 +1,6 @@
 import type { Platform } from '@eventloom/core';
+import type { WorkQueue } from '@eventloom/core/internal';
 import type { Runner } from '@eventloom/runner';
-import type { WorkQueue } from './http/in-turns.ts';
 import type { LargeAnswers } from './http/large-answers.ts';
 import type { CountLimits } from './http/request-body.ts';
 import type { RunConfigHook } from './http/run-policy.ts';

@@ -1,5 +1,11 @@
+import { type BeginRunRequest, type BegunRun, type MaybePromise, type Platform, systemPlatform } from '@eventloom/core';
 import { ManualPlatform } from '@eventloom/core/conformance';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
+import { createServer } from '../create-server.ts';
 import { UserTurns } from './in-turns.ts';
 
 test.each([
@@ -17,4 +23,40 @@ test.each([
     expect(begun).toBe(count);
     platform.advance(0);
   }
+});
+
+test('other work runs after a large message is parsed and before it is stored', async () => {
+  let turns = 0;
+  let turnsBefore: number | undefined;
+  const platform: Platform = {
+    ...systemPlatform,
+    schedule: (delayMs, callback, options) =>
+      systemPlatform.schedule(
+        delayMs,
+        () => {
+          if (delayMs === 0) turns++;
+          callback();
+        },
+        options,
+      ),
+  };
+  class NotingService extends InMemorySessionService {
+    override beginRun(request: BeginRunRequest): MaybePromise<BegunRun> {
+      turnsBefore = turns;
+      return super.beginRun(request);
+    }
+  }
+  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel(['done', 'done']) });
+  const sessionService = new NotingService();
+  const runner = new Runner({ appName: 'app', agent, sessionService, autoCreateSession: true });
+  const server = createServer({ runners: [runner], platform });
+  const send = async (chars: number) => {
+    const newMessage = { parts: [{ text: 'x'.repeat(chars) }] };
+    const body = JSON.stringify({ appName: 'app', userId: 'ann', sessionId: 's', newMessage });
+    const response = await server.fetch(new Request('http://localhost/run', { method: 'POST', body }));
+    expect(response.status).toBe(200);
+    return turnsBefore;
+  };
+  expect(await send(10)).toBe(0);
+  expect(await send(200_000)).toBeGreaterThan(0);
 });

@@ -1,5 +1,5 @@
 import type { Platform } from '@eventloom/core';
-import { KeyedQueue } from '@eventloom/core/internal';
+import { KeyedQueue, otherWork, WorkQueue } from '@eventloom/core/internal';
 import { within } from '../runs/within.ts';
 
 /** Number of characters that are processed before other work runs: a few milliseconds of work. */
@@ -29,28 +29,6 @@ export function atOnce<T>(steps: Steps<T>): T {
   for (;;) {
     const step = steps.next();
     if (step.done === true) return step.value;
-  }
-}
-
-/** Resolves when other work has run. */
-export function otherWork(platform: Pick<Platform, 'schedule'>): Promise<void> {
-  return new Promise((resolve) => void platform.schedule(0, resolve));
-}
-
-/** Lets callers do large pieces of work one after the other, and lets other work run in between. */
-export class WorkQueue {
-  readonly #platform: Pick<Platform, 'schedule'>;
-  #last: Promise<void> = Promise.resolve();
-
-  constructor(platform: Pick<Platform, 'schedule'>) {
-    this.#platform = platform;
-  }
-
-  /** Resolves when the caller may begin its work, which includes everything that it does without waiting for other work. */
-  async turn(): Promise<void> {
-    const previous = this.#last;
-    this.#last = previous.then(() => otherWork(this.#platform));
-    await previous;
   }
 }
 

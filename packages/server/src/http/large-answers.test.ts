@@ -1,10 +1,10 @@
 import { systemPlatform } from '@eventloom/core';
 import { ManualPlatform } from '@eventloom/core/conformance';
+import { WorkQueue } from '@eventloom/core/internal';
 import { expect, test } from 'vitest';
 import { ServerBusyError, UnreadAnswersError, UserLimitError } from '../errors.ts';
 import { DEFAULT_LIMITS } from '../server-limits.ts';
 import { errorResponse } from './error-response.ts';
-import { WorkQueue } from './in-turns.ts';
 import { type AnswerText, LargeAnswers } from './large-answers.ts';
 import { UserQuotas } from './user-quotas.ts';
 

@@ -1,7 +1,8 @@
 import { type Platform, toError } from '@eventloom/core';
+import type { WorkQueue } from '@eventloom/core/internal';
 import { UnreadAnswersError } from '../errors.ts';
 import { cutError } from '../runs/run-reader.ts';
-import { CHARS_PER_TURN, UserTurns, type WorkQueue } from './in-turns.ts';
+import { CHARS_PER_TURN, UserTurns } from './in-turns.ts';
 import { jsonTextResponse } from './responses.ts';
 import { isOverLimit, RequestQuota, type UserQuotas } from './user-quotas.ts';
 

@@ -80,7 +80,7 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
   }
 
   /** Returns the body, unchanged. @throws BodyTooLargeError @throws InvalidRequestError @throws UserLimitError @throws ServerBusyError */
-  bytes(): Promise<Uint8Array<ArrayBuffer>> {
+  async bytes(): Promise<Uint8Array<ArrayBuffer>> {
     const { quotas, platform } = this.server;
     if (!this.#bytes && this.quota.holds === 0)
       throw new ConfigurationError('bytes: the request was answered; read its body before the answer ends');
@@ -96,8 +96,9 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
    */
   async json(hasEvents = false): Promise<unknown> {
     const bytes = await this.bytes();
+    const isLarge = bytes.length > CHARS_PER_TURN;
     // Many large bodies that arrive together would hold all other requests of the process.
-    if (bytes.length > CHARS_PER_TURN) await this.server.largeTexts?.turn();
+    if (isLarge) await this.server.largeTexts?.turn();
     let text: string;
     try {
       text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
@@ -106,7 +107,12 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
     }
     if (text.trim() === '') return undefined;
     const { limits, platform } = this.server;
-    return hasEvents ? inTurns(platform, parseEventsJson('body', text, limits)) : parseJson('body', text, limits);
+    const value = hasEvents
+      ? await inTurns(platform, parseEventsJson('body', text, limits))
+      : parseJson('body', text, limits);
+    // To store the value takes longer than to parse it.
+    if (isLarge) await this.server.largeTexts?.turn();
+    return value;
   }
 
   /**

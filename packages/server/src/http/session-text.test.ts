@@ -7,10 +7,10 @@ import {
   SessionNotFoundError,
   systemPlatform,
 } from '@eventloom/core';
+import { WorkQueue } from '@eventloom/core/internal';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { expect, test } from 'vitest';
 import { DEFAULT_LIMITS } from '../server-limits.ts';
-import { WorkQueue } from './in-turns.ts';
 import { LargeAnswers } from './large-answers.ts';
 import { readSessionText, sessionParts } from './session-text.ts';
 import { UserQuotas } from './user-quotas.ts';

@@ -485,6 +485,22 @@ describe('a custom protocol', () => {
     }
   });
 
+  test('gets a rejection from bytes and json once the request is answered', async () => {
+    let kept: ProtocolRequest | undefined;
+    const [route] = testProtocol().routes;
+    if (!route) throw new Error('the protocol has no route');
+    const handle = (request: ProtocolRequest) => {
+      kept = request;
+      return new Response('done');
+    };
+    const { ask } = await setUp([], { protocols: [{ name: 'keeping', routes: [{ ...route, handle }] }] });
+    expect((await ask('POST', '/p/app/ann', say)).text).toBe('done');
+    for (const read of ['bytes', 'json'] as const) {
+      const reading = kept?.[read]();
+      await expect(reading).rejects.toThrow('bytes: the request was answered; read its body before the answer ends');
+    }
+  });
+
   test('refuses invalid requests like the ADK routes, and changes nothing', async () => {
     const { ask, sessionService } = await setUp([]);
     expect((await ask('POST', '/p/none/ann', say)).status).toBe(404);

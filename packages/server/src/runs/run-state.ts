@@ -7,9 +7,8 @@ import {
   type RunRecord,
   type SessionKey,
 } from '@eventloom/core';
-import { Calls, newestFirst } from '@eventloom/core/internal';
+import { Calls, newestFirst, otherWork } from '@eventloom/core/internal';
 import type { ErrorBody } from '@eventloom/core/wire';
-import { otherWork } from '../http/in-turns.ts';
 import { eventPages } from '../sessions/event-pages.ts';
 import { readEnd, readNotBegun } from './stored-frames.ts';
 

@@ -24,10 +24,11 @@ import {
   stateScopeOf,
   weigh,
   withTag,
+  otherWork,
 } from '@eventloom/core/internal';
 import type { Runner } from '@eventloom/runner';
 import { ForbiddenError } from '../errors.ts';
-import { CHARS_PER_TURN, inTurns, otherWork, type Steps } from '../http/in-turns.ts';
+import { CHARS_PER_TURN, inTurns, type Steps } from '../http/in-turns.ts';
 import { CONTROL_CHARACTER, quotedName } from '../http/request-body.ts';
 import type { ServerContext } from '../server-context.ts';
 

@@ -31,10 +31,11 @@ import {
   stateScopeOf,
   callsWithoutResponse,
   weigh,
+  type WorkQueue,
 } from '@eventloom/core/internal';
 import type { Runner } from '@eventloom/runner';
 import { leftCalls, type LeftCalls, respondTo } from '@eventloom/runner/internal';
-import { CHARS_PER_TURN, type WorkQueue } from '../http/in-turns.ts';
+import { CHARS_PER_TURN } from '../http/in-turns.ts';
 import { quotedName } from '../http/request-body.ts';
 import { existsError } from './create-session.ts';
 
