@@ -47,7 +47,7 @@ const page: Protocol = {
       path: '/chat',
       operationId: 'page',
       summary: 'The chat page',
-      answer: { contentType: 'text/html' },
+      response: { contentType: 'text/html' },
       isPublic: true,
       handle: () => new Response(html, { headers: { 'content-type': 'text/html; charset=utf-8' } }),
     },
@@ -56,7 +56,7 @@ const page: Protocol = {
       path: '/chat.js',
       operationId: 'pageScript',
       summary: 'The script of the chat page',
-      answer: { contentType: 'text/javascript' },
+      response: { contentType: 'text/javascript' },
       isPublic: true,
       handle: () => new Response(script, { headers: { 'content-type': 'text/javascript' } }),
     },
@@ -72,7 +72,7 @@ const conversations: Protocol = {
       path: '/conversations/{appName}/{userId}',
       operationId: 'conversations',
       summary: 'Lists the conversations of a user with the first line of each',
-      answer: { schema: { type: 'array', items: { type: 'object' } } },
+      response: { schema: { type: 'array', items: { type: 'object' } } },
       handle: async (request) => {
         const owner = { appName: request.param('appName'), userId: request.param('userId') };
         const sessionService = request.sessions(owner.appName);

@@ -13,7 +13,7 @@ export const chatProtocol: Protocol = {
       operationId: 'say',
       summary: 'Sends a message to the agent and streams its answer',
       bodySchema: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
-      answer: { contentType: 'text/event-stream' },
+      response: { contentType: 'text/event-stream' },
       errors: [409, 422, 502],
       handle: say,
     },
@@ -23,7 +23,7 @@ export const chatProtocol: Protocol = {
       operationId: 'readOn',
       summary: 'Streams an answer again, after the line in the query parameter after',
       query: { after: 'The id of the last received line.' },
-      answer: { contentType: 'text/event-stream' },
+      response: { contentType: 'text/event-stream' },
       noContent: 'The answer has ended, and there are no more lines',
       errors: [410, 429, 503],
       handle: (request) =>

@@ -55,7 +55,7 @@ export class A2ACall {
     this.#tasks = new UserTasks(request, owner);
   }
 
-  async answer(): Promise<Response> {
+  async respond(): Promise<Response> {
     const { json, fault } = await readBody(this.#request);
     try {
       if (fault !== undefined) throw new A2ARequestError('PARSE_ERROR', fault);
@@ -81,7 +81,7 @@ export class A2ACall {
             'the agent has no other card than its public one',
           );
         case 'list':
-          return this.#answer(await this.#tasks.list(params));
+          return this.#respond(await this.#tasks.list(params));
       }
     } catch (error) {
       const refusal = this.#refusal(error);
@@ -144,7 +144,7 @@ export class A2ACall {
     return { jsonrpc: '2.0', id: this.#id, error: { code, message, data: [info] } };
   }
 
-  #answer(result: object): Response {
+  #respond(result: object): Response {
     return Response.json({ jsonrpc: '2.0', id: this.#id, result }, { headers: NO_STORE });
   }
 
@@ -161,7 +161,7 @@ export class A2ACall {
     this.#tasks.checkSize(view);
     const task = view.toTask(historyLength);
     if (this.#isLegacy) return this.#result({ task });
-    return this.#answer(task);
+    return this.#respond(task);
   }
 
   /**

@@ -21,8 +21,8 @@ interface A2AConnectionOptions {
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
   /** Time without a byte from the server after which a request fails, in milliseconds. */
   readonly timeoutMs: number;
-  /** Maximum size of one answer, in bytes. */
-  readonly maxAnswerBytes: number;
+  /** Maximum size of one response, in bytes. */
+  readonly maxResponseBytes: number;
 }
 
 /** Parts of the run that sends a request. */
@@ -60,7 +60,7 @@ export class A2AConnection {
     });
   }
 
-  /** Sends a message, and yields the answer: the items of the stream, or the one result. */
+  /** Sends a message, and yields the response: the items of the stream, or the one result. */
   async *send(
     endpoint: A2AEndpoint,
     { message, configuration }: A2ASendRequest,
@@ -73,11 +73,11 @@ export class A2AConnection {
       ...(isNew ? configuration && { configuration } : { configuration: { blocking: true, ...configuration } }),
       ...tenantOf(endpoint),
     };
-    yield* this.#answers(endpoint, methods[endpoint.isStreaming ? 0 : 1] ?? '', params, context);
+    yield* this.#responses(endpoint, methods[endpoint.isStreaming ? 0 : 1] ?? '', params, context);
   }
 
   /** Sends a request, and yields the items of its stream, or its one result. */
-  async *#answers(
+  async *#responses(
     endpoint: A2AEndpoint,
     method: string,
     params: object,
@@ -115,7 +115,7 @@ export class A2AConnection {
       let isEmpty = true;
       try {
         const method = isNew ? 'SubscribeToTask' : 'tasks/resubscribe';
-        for await (const update of this.#answers(endpoint, method, params, context)) {
+        for await (const update of this.#responses(endpoint, method, params, context)) {
           isEmpty = false;
           yield update;
         }
@@ -125,7 +125,7 @@ export class A2AConnection {
         if (!A2AProtocolError.isInstance(error)) throw error;
       }
     }
-    yield* this.#answers({ ...endpoint, isStreaming: false }, isNew ? 'GetTask' : 'tasks/get', params, context);
+    yield* this.#responses({ ...endpoint, isStreaming: false }, isNew ? 'GetTask' : 'tasks/get', params, context);
   }
 
   /** Yields the items of `items`. Adds the agent and the address to an error that `items` throws. */
@@ -188,8 +188,8 @@ export class A2AConnection {
 /** Errors of servers that sent nothing for too long. */
 const silent = new WeakSet<Error>();
 
-/** True for an error after which another request may get the rest of the answer: the connection was lost, or the server is busy. */
-export function isLostAnswer(error: unknown): error is A2AConnectionError {
+/** True for an error after which another request may get the rest of the response: the connection was lost, or the server is busy. */
+export function isLostResponse(error: unknown): error is A2AConnectionError {
   return A2AConnectionError.isInstance(error) && error.retryable && !silent.has(error);
 }
 
@@ -197,7 +197,7 @@ function tenantOf({ tenant }: A2AEndpoint): { readonly tenant?: string } {
   return tenant === undefined ? {} : { tenant };
 }
 
-/** One request and the body of its answer, which end at the time-out, at the size limit and with the run. */
+/** One request and the body of its response, which end at the time-out, at the size limit and with the run. */
 class PendingCall {
   /** The reason for which this call ended its request. */
   failure: Error | undefined;
@@ -254,7 +254,7 @@ class PendingCall {
   }
 
   /** Returns the text of a body. */
-  async text(response: Response, maxBytes: number = this.#options.maxAnswerBytes): Promise<string> {
+  async text(response: Response, maxBytes: number = this.#options.maxResponseBytes): Promise<string> {
     const decoder = new TextDecoder();
     let text = '';
     for await (const chunk of this.#chunks(response, maxBytes)) text += decoder.decode(chunk, { stream: true });
@@ -266,7 +266,7 @@ class PendingCall {
     const decoder = new TextDecoder();
     let events: string[] = [];
     const parser = createParser({ onEvent: ({ data }) => void events.push(data) });
-    for await (const chunk of this.#chunks(response, this.#options.maxAnswerBytes)) {
+    for await (const chunk of this.#chunks(response, this.#options.maxResponseBytes)) {
       parser.feed(decoder.decode(chunk, { stream: true }));
       const complete = events;
       events = [];
@@ -282,7 +282,7 @@ class PendingCall {
         this.#bytes += next.value.byteLength;
         if (this.#bytes > maxBytes)
           throw new A2ALimitError(
-            `the answer has more than ${maxBytes} bytes; write a larger maxAnswerBytes to read it`,
+            `the response has more than ${maxBytes} bytes; write a larger maxResponseBytes to read it`,
           );
         yield next.value;
       }
@@ -372,11 +372,11 @@ function parseJson(text: string): unknown {
   return value;
 }
 
-/** Reads an answer of JSON-RPC. @throws A2AProtocolError for an error, and for a body that is not a JSON-RPC response */
+/** Reads a response of JSON-RPC. @throws A2AProtocolError for an error, and for a body that is not a JSON-RPC response */
 function readResult(text: string): A2AUpdate {
-  const answer = parseJson(text);
-  if (!isRecord(answer)) throw new A2AProtocolError('the server sent JSON that is not a JSON-RPC response');
-  const { error, result } = answer;
+  const response = parseJson(text);
+  if (!isRecord(response)) throw new A2AProtocolError('the server sent JSON that is not a JSON-RPC response');
+  const { error, result } = response;
   if (isRecord(error)) {
     const { code, message } = error;
     const reason = typeof message === 'string' ? message : JSON.stringify(message ?? 'no reason given');

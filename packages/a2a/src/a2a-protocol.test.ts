@@ -265,7 +265,7 @@ describe('a message', () => {
 
   test('with returnImmediately is answered immediately, and its task can be read and followed', async () => {
     const gate = new Gate();
-    const { call, post } = setUp([{ gate, text: 'late' }], { limits: { answerAfterMs: 0 } });
+    const { call, post } = setUp([{ gate, text: 'late' }], { limits: { respondAfterMs: 0 } });
     const { task } = (await call('SendMessage', { ...say('hi'), configuration: { returnImmediately: true } })).result;
     expect(task.status.state).toBe('TASK_STATE_WORKING');
     await gate.reached;
@@ -331,7 +331,7 @@ describe('a stream', () => {
   const subscribe = (id: string): object => ({ jsonrpc: '2.0', id: 1, method: 'SubscribeToTask', params: { id } });
 
   test('has heartbeats while its run is silent', async () => {
-    const served = silent({ heartbeatMs: 5000, answerAfterMs: 0 });
+    const served = silent({ heartbeatMs: 5000, respondAfterMs: 0 });
     const following = await served.post(subscribe(await begin(served)));
     const reader = following.body?.pipeThrough(new TextDecoderStream()).getReader();
     expect((await reader?.read())?.value).toContain('TASK_STATE_WORKING');
@@ -345,7 +345,7 @@ describe('a stream', () => {
   });
 
   test('is no longer counted for its user after the client disconnected from a silent run', async () => {
-    const served = silent({ maxReadersPerUser: 1, answerAfterMs: 0 });
+    const served = silent({ maxReadersPerUser: 1, respondAfterMs: 0 });
     const id = await begin(served);
     for (const _ of [1, 2, 3]) {
       const following = await served.post(subscribe(id));

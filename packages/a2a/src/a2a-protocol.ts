@@ -89,7 +89,7 @@ export function a2a(options: A2AOptions): Protocol {
       headers: { 'cache-control': 'no-cache', vary: VERSION_HEADER },
     });
   };
-  const cardRoute = { method: 'get', answer: { schema: { type: 'object' } }, isPublic: true } as const;
+  const cardRoute = { method: 'get', response: { schema: { type: 'object' } }, isPublic: true } as const;
   const commonRoutes: CommonRoute[] = [
     {
       ...cardRoute,
@@ -118,12 +118,12 @@ export function a2a(options: A2AOptions): Protocol {
       properties: { jsonrpc: { const: '2.0' }, id: {}, method: { type: 'string' }, params: { type: 'object' } },
       required: ['jsonrpc', 'method'],
     },
-    answer: { schema: { type: 'object' } },
+    response: { schema: { type: 'object' } },
     errors: [404],
     owner: ownerOf,
     async handle(request) {
       agentOf(request.param('appName'));
-      return new A2ACall(request, await ownerOf(request)).answer();
+      return new A2ACall(request, await ownerOf(request)).respond();
     },
   };
   return { name: 'a2a', routes: [call], commonRoutes };

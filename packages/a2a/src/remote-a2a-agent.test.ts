@@ -175,7 +175,7 @@ describe('a malicious server', () => {
           const artifact = { artifactId: `a${requests}`, parts: [{ text: 'x'.repeat(1000) }] };
           return sse(task('WORKING'), { artifactUpdate: { taskId: 't', contextId: 'c', artifact, lastChunk: true } });
         },
-        { maxAnswerBytes: 20_000 },
+        { maxResponseBytes: 20_000 },
       ),
       { platform },
     );
@@ -783,7 +783,7 @@ describe('an artifact that the server changes', () => {
     expect(JSON.stringify(await response.json())).toContain('[{"text":"one"},{"text":" two three"}]');
   });
 
-  test('counts with each of its versions for maxAnswerBytes', async () => {
+  test('counts with each of its versions for maxResponseBytes', async () => {
     const versions = Array.from({ length: 30 }, (_, n) => chunk(`${n} ${'x'.repeat(1000)}`, { lastChunk: true }));
     const { remote } = serving(
       {
@@ -793,7 +793,7 @@ describe('an artifact that the server changes', () => {
           () => sse(task('WORKING'), ...versions.slice(20), completed),
         ],
       },
-      { maxAnswerBytes: 20_000 },
+      { maxResponseBytes: 20_000 },
     );
     const { run } = await setUp(remote, { platform: hurried() });
     await expect(run('hi')).rejects.toMatchObject({ code: 'A2A_LIMIT' });
@@ -972,7 +972,7 @@ describe('a run fails with a code that names the agent and the address if the se
           sse(task('WORKING'), { ...chunk('x'), artifactUpdate: { ...chunk('x').artifactUpdate, taskId: 'u' } }),
         ),
       'A2A_PROTOCOL',
-      /the answer of the task t has an item of another task/,
+      /the reply of the task t has an item of another task/,
     ],
     [
       'sends an item of another context',

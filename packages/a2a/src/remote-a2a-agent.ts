@@ -15,11 +15,11 @@ import {
   wait,
   wrongOption,
 } from '@eventloom/core/internal';
-import { A2AConnection, type A2ARequestContext, isLostAnswer, withoutQuery } from './a2a-connection.ts';
+import { A2AConnection, type A2ARequestContext, isLostResponse, withoutQuery } from './a2a-connection.ts';
 import { type AgentCard, type A2AEndpoint, readEndpoint } from './agent-card.ts';
 import { A2AConnectionError, A2AProtocolError, A2ATaskError } from './errors.ts';
 import { messageMetadataOf } from './hops.ts';
-import { RemoteAnswer } from './remote-answer.ts';
+import { RemoteReply } from './remote-reply.ts';
 import { eventsOf, readConversation, toAnswerParts, toRequest, wordsOf } from './remote-conversation.ts';
 import { type A2AMessage, type A2ASendRequest, type A2ATaskState, type A2AUpdate, isWaiting } from './wire.ts';
 
@@ -41,10 +41,10 @@ export interface RemoteA2AAgentOptions extends BaseAgentConfig {
    */
   readonly timeoutMs?: number | undefined;
   /**
-   * Maximum size of one answer, in bytes; a stream counts as a whole. Also the maximum number of characters of all artifacts of a task, over all
+   * Maximum size of one response, in bytes; a stream counts as a whole. Also the maximum number of characters of all artifacts of a task, over all
    * streams. Default: 8 MiB.
    */
-  readonly maxAnswerBytes?: number | undefined;
+  readonly maxResponseBytes?: number | undefined;
   /** Sends the requests. Default: the global `fetch`. */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
 }
@@ -64,19 +64,19 @@ const OPTIONS: OptionRules<RemoteA2AAgentOptions> = {
   agentCard: { is: 'text or object', wanted: 'an address or a card', write: ADDRESS },
   headers: { is: 'object or function', write: '{ authorization: `Bearer ${token}` }' },
   timeoutMs: integer(1),
-  maxAnswerBytes: integer(1),
+  maxResponseBytes: integer(1),
   fetch: { is: 'function', write: '(url, init) => fetch(url, init)' },
 };
 
 const HINTS = { url: `write agentCard: ${ADDRESS}`, card: `write agentCard: ${ADDRESS}` };
 
 const TIMEOUT_MS = 300_000;
-const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+const MAX_RESPONSE_BYTES = 8 * 1024 * 1024;
 /** Time for the server to take the cancellation of a task. */
 const CANCEL_MS = 10_000;
 
 /**
- * An agent on another server, reached over A2A 1.0 or 0.3. It sends the part of the session that the remote agent has not seen, streams its answer as
+ * An agent on another server, reached over A2A 1.0 or 0.3. It sends the part of the session that the remote agent has not seen, streams its reply as
  * chunks and whole events, and continues the same context in later turns. Task and context ids are in the `customMetadata` of its events
  * (`a2a:task_id`, `a2a:context_id`), as the ADK has them.
  *
@@ -104,7 +104,7 @@ export class RemoteA2AAgent extends BaseAgent {
   readonly #connection: A2AConnection;
   readonly #canceller: A2AConnection;
   readonly #timeoutMs: number;
-  readonly #maxAnswerBytes: number;
+  readonly #maxResponseBytes: number;
   /** The address of the agent, once it is known. */
   #endpoint: A2AEndpoint | undefined;
 
@@ -113,7 +113,7 @@ export class RemoteA2AAgent extends BaseAgent {
     super(options);
     const owner = `${new.target.name} "${options.name}"`;
     checkOptions(owner, OPTIONS, options, HINTS);
-    const { agentCard, headers, timeoutMs = TIMEOUT_MS, maxAnswerBytes = MAX_ANSWER_BYTES } = options;
+    const { agentCard, headers, timeoutMs = TIMEOUT_MS, maxResponseBytes = MAX_RESPONSE_BYTES } = options;
     const { fetch: send = (url, init) => fetch(url, init) } = options;
     if (typeof agentCard === 'string') {
       if (!/^https?:\/\//.test(agentCard) || !URL.canParse(agentCard))
@@ -136,15 +136,15 @@ export class RemoteA2AAgent extends BaseAgent {
     }
     this.#headers = headers;
     this.#timeoutMs = timeoutMs;
-    this.#maxAnswerBytes = maxAnswerBytes;
+    this.#maxResponseBytes = maxResponseBytes;
     const describe = (url: string): string => this.describeServer(url);
-    this.#connection = new A2AConnection({ owner, describe, fetch: send, timeoutMs, maxAnswerBytes });
+    this.#connection = new A2AConnection({ owner, describe, fetch: send, timeoutMs, maxResponseBytes });
     this.#canceller = new A2AConnection({
       owner,
       describe,
       fetch: send,
       timeoutMs: Math.min(timeoutMs, CANCEL_MS),
-      maxAnswerBytes,
+      maxResponseBytes,
     });
   }
 
@@ -160,7 +160,7 @@ export class RemoteA2AAgent extends BaseAgent {
     return request;
   }
 
-  /** Returns an item of an answer before it becomes events. A subclass may change it. Default: the item as it is. */
+  /** Returns an item of a reply before it becomes events. A subclass may change it. Default: the item as it is. */
   protected receiveUpdate(_context: InvocationContext, update: A2AUpdate): A2AUpdate | Promise<A2AUpdate> {
     return update;
   }
@@ -204,7 +204,7 @@ export class RemoteA2AAgent extends BaseAgent {
     }
     const isSent = parts.length === 0;
     if (isSent) {
-      // The remote agent has seen everything. The answer of a run that was interrupted is read to its end.
+      // The remote agent has seen everything. The reply of a run that was interrupted is read to its end.
       if (begunTaskId === undefined) return;
       task = { ...task, taskId: begunTaskId };
     }
@@ -214,7 +214,7 @@ export class RemoteA2AAgent extends BaseAgent {
     const request: A2ARequestContext = { platform, headers, signal };
     const endpoint = (this.#endpoint ??= await this.#connection.fetchEndpoint(this.#address ?? '', request));
     const known = task.taskId === undefined ? [] : eventsOf(context, task.taskId);
-    const answer = new RemoteAnswer(context, task, known, question !== undefined, this.#maxAnswerBytes);
+    const reply = new RemoteReply(context, task, known, question !== undefined, this.#maxResponseBytes);
     const sent: A2ASendRequest | undefined = isSent
       ? undefined
       : await this.prepareRequest(context, {
@@ -228,10 +228,10 @@ export class RemoteA2AAgent extends BaseAgent {
         });
     let isLeft = false;
     try {
-      for await (const update of this.#updates(endpoint, sent, answer, request)) {
+      for await (const update of this.#updates(endpoint, sent, reply, request)) {
         const received = await this.receiveUpdate(context, update);
-        yield* this.#connection.named(endpoint.url, answer.add(received));
-        if (answer.isSettled) break;
+        yield* this.#connection.named(endpoint.url, reply.add(received));
+        if (reply.isSettled) break;
       }
     } catch (error) {
       if (signal.aborted)
@@ -239,14 +239,14 @@ export class RemoteA2AAgent extends BaseAgent {
       isLeft = this.leavesTask(error);
       throw error;
     } finally {
-      // Cancels the task also when the reader leaves, and when the answer cannot be used. The server may not have seen a message that it did
+      // Cancels the task also when the reader leaves, and when the reply cannot be used. The server may not have seen a message that it did
       // not answer, and its task may still wait: only an abort cancels that one.
-      if (answer.taskId !== undefined && !answer.isSettled && !isLeft && (answer.isBound || signal.aborted))
-        platform.background(this.#canceller.cancel(endpoint, answer.taskId, { platform, headers }));
+      if (reply.taskId !== undefined && !reply.isSettled && !isLeft && (reply.isBound || signal.aborted))
+        platform.background(this.#canceller.cancel(endpoint, reply.taskId, { platform, headers }));
     }
-    yield* this.#connection.named(endpoint.url, answer.rest());
-    if (!answer.isSettled) throw new A2AConnectionError(`${this.#where()}the answer ended before the task did`);
-    const { status, taskId = '', contextId: answeredIn } = answer;
+    yield* this.#connection.named(endpoint.url, reply.rest());
+    if (!reply.isSettled) throw new A2AConnectionError(`${this.#where()}the reply ended before the task did`);
+    const { status, taskId = '', contextId: answeredIn } = reply;
     if (!status || status.state === 'TASK_STATE_COMPLETED') return;
     const { state } = status;
     const params = isWaiting(state) ? toRequest(status, taskId, answeredIn ?? '', question?.callId) : undefined;
@@ -275,40 +275,40 @@ export class RemoteA2AAgent extends BaseAgent {
   }
 
   /**
-   * Yields the items of the answer. If the answer is lost or ends before its task, requests the rest by the id of the task.
-   * @param sent undefined if the server has the message, and the answer has the id of the task
+   * Yields the items of the reply. If the reply is lost or ends before its task, requests the rest by the id of the task.
+   * @param sent undefined if the server has the message, and the reply has the id of the task
    */
   async *#updates(
     endpoint: A2AEndpoint,
     sent: A2ASendRequest | undefined,
-    answer: RemoteAnswer,
+    reply: RemoteReply,
     request: A2ARequestContext,
   ): AsyncGenerator<A2AUpdate, void, undefined> {
     const { platform, signal } = request;
     if (sent) {
       try {
         yield* this.#connection.send(endpoint, sent, request);
-        answer.end();
+        reply.end();
       } catch (error) {
-        if (!answer.isBound || !isLostAnswer(error)) throw error;
+        if (!reply.isBound || !isLostResponse(error)) throw error;
       }
-      if (!answer.isBound || answer.isSettled) return;
+      if (!reply.isBound || reply.isSettled) return;
     }
     let waitMs = sent ? FOLLOW_MS : 0;
-    let { progress } = answer;
+    let { progress } = reply;
     let changedMs = platform.now();
-    for (let requests = 0, failures = 0; !answer.isSettled; requests++) {
+    for (let requests = 0, failures = 0; !reply.isSettled; requests++) {
       if (waitMs > 0) await wait(waitMs, platform, signal);
-      answer.restart();
+      reply.restart();
       try {
-        yield* this.#connection.follow(endpoint, answer.taskId ?? '', request);
+        yield* this.#connection.follow(endpoint, reply.taskId ?? '', request);
         failures = 0;
       } catch (error) {
-        if (++failures === MAX_FAILURES || !isLostAnswer(error)) throw error;
+        if (++failures === MAX_FAILURES || !isLostResponse(error)) throw error;
       }
-      const hasChanged = progress !== answer.progress;
+      const hasChanged = progress !== reply.progress;
       waitMs = hasChanged ? FOLLOW_MS : Math.min(Math.max(waitMs * 2, FOLLOW_MS), MAX_FOLLOW_MS);
-      if (hasChanged) ({ progress } = answer);
+      if (hasChanged) ({ progress } = reply);
       if (hasChanged) changedMs = platform.now();
       else if (platform.now() - changedMs > this.#timeoutMs) return;
       if (requests === MAX_REQUESTS) return;
@@ -319,7 +319,7 @@ export class RemoteA2AAgent extends BaseAgent {
 /** Delay before a task is requested again: the first one, and the longest one, which is reached while the task does not change. */
 const FOLLOW_MS = 1000;
 const MAX_FOLLOW_MS = 30_000;
-/** The most requests for a task that may fail one after the other, and the most requests for one answer. */
+/** The most requests for a task that may fail one after the other, and the most requests for one reply. */
 const MAX_FAILURES = 5;
 const MAX_REQUESTS = 1000;
 

@@ -84,7 +84,7 @@ export class UserTasks {
     if (chars > this.#request.limits.maxRunChars)
       throw new A2ARequestError(
         'UNSUPPORTED_OPERATION',
-        'the artifacts of the task exceed the maximum size of one answer; send the message with the method that streams',
+        'the artifacts of the task exceed the maximum size of one response; send the message with the method that streams',
       );
   }
 

@@ -57,9 +57,9 @@ export interface A2aClient {
   cancelTask(params: never): Promise<object>;
 }
 
-/** Options of a `RemoteA2AAgent` of programs that were written for `@google/adk`. `headers`, `timeoutMs` and `maxAnswerBytes` are of Eventloom alone. */
+/** Options of a `RemoteA2AAgent` of programs that were written for `@google/adk`. `headers`, `timeoutMs` and `maxResponseBytes` are of Eventloom alone. */
 export interface RemoteA2AAgentConfig
-  extends BaseAgentConfig, Pick<RemoteA2AAgentOptions, 'headers' | 'timeoutMs' | 'maxAnswerBytes'> {
+  extends BaseAgentConfig, Pick<RemoteA2AAgentOptions, 'headers' | 'timeoutMs' | 'maxResponseBytes'> {
   /** The card; or the address below which the card is; or on Node the path of a file with the card. Required without a `client`. */
   readonly agentCard?: A2aAgentCard | string | undefined;
   /** Sends the requests, instead of the agent. */
@@ -96,7 +96,7 @@ const OPTIONS: OptionRules<RemoteA2AAgentConfig> = {
   afterRequestCallbacks: CALLBACKS,
   headers: { is: 'object or function', write: '{ authorization: `Bearer ${token}` }' },
   timeoutMs: integer(1),
-  maxAnswerBytes: integer(1),
+  maxResponseBytes: integer(1),
 };
 
 /**

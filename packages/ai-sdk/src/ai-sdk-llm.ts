@@ -29,7 +29,7 @@ import {
   withCapabilities,
   withRetries,
 } from '@eventloom/core/internal';
-import type { AnswerSchemas } from './answer-format.ts';
+import type { ReplySchemas } from './reply-format.ts';
 import { breakpointOf } from './cache-breakpoints.ts';
 import { type CallTarget, toCallOptions, vendorOf } from './call-options.ts';
 import { emptyReplyError, toModelError } from './model-error.ts';
@@ -120,7 +120,7 @@ export class AiSdkLlm extends BaseLlm {
       modelId: model.modelId,
       hasReasoningOption: model.specificationVersion !== 'v3',
       media: this.#capabilities.media,
-      answerSchemas: answerSchemasOf(model),
+      replySchemas: replySchemasOf(model),
       providerOptions,
       headers,
       cacheBreakpoint: cacheBreakpoint ? () => cacheBreakpoint : breakpointOf(model.provider),
@@ -198,7 +198,7 @@ function checkModel(model: unknown): void {
 }
 
 /** Models of OpenAI-compatible servers say whether they take schemas, which is an option of their provider. */
-function answerSchemasOf(model: LanguageModelV4 | LanguageModelV3): AnswerSchemas {
+function replySchemasOf(model: LanguageModelV4 | LanguageModelV3): ReplySchemas {
   const said: unknown = 'supportsStructuredOutputs' in model ? model.supportsStructuredOutputs : undefined;
   if (typeof said === 'boolean') return said ? 'openai' : 'none';
   return ['openai', 'azure'].includes(vendorOf(model.provider)) ? 'openai' : 'any';

@@ -8,7 +8,7 @@ import type {
 } from '@ai-sdk/provider';
 import { ConfigurationError, type FunctionDeclaration, type LlmRequest } from '@eventloom/core';
 import { isRecord } from '@eventloom/core/internal';
-import { type AnswerSchemas, toAnswerFormat } from './answer-format.ts';
+import { type ReplySchemas, toReplyFormat } from './reply-format.ts';
 import { withBreakpoints } from './cache-breakpoints.ts';
 import { type PromptReader, toPrompt } from './prompt.ts';
 import { toJsonSchema } from './json-schema.ts';
@@ -22,7 +22,7 @@ export interface CallTarget extends PromptReader {
   readonly hasReasoningOption: boolean;
   readonly providerOptions: SharedV4ProviderOptions;
   readonly headers: Readonly<Record<string, string>>;
-  readonly answerSchemas: AnswerSchemas;
+  readonly replySchemas: ReplySchemas;
   /** The mark of the end of a cached prompt prefix; undefined for vendors without one. */
   readonly cacheBreakpoint: ((ttlSeconds: number | undefined) => SharedV4ProviderOptions) | undefined;
 }
@@ -39,7 +39,7 @@ interface ConvertedRequest {
  */
 export function toCallOptions(request: LlmRequest, target: CallTarget): ConvertedRequest {
   const { config } = request;
-  const { responseFormat, instruction, isStrict } = toAnswerFormat(config, target.answerSchemas);
+  const { responseFormat, instruction, isStrict } = toReplyFormat(config, target.replySchemas);
   const instructions = instruction === undefined ? config.systemInstruction : [config.systemInstruction, instruction];
   const { prompt, warnings: ofPrompt } = toPrompt(instructions, request.contents, target);
   const warnings = [...ofPrompt];

@@ -33,7 +33,7 @@ export function toModelError(error: unknown, call: FailedAttempt): EventloomErro
     return new ConfigurationError(`model "${call.model}": ${redact(messageOf(error))}`, { cause: error });
   if (fields['responseBody'] === '' && fields['statusCode'] === 200) return emptyReplyError(call.model, undefined);
   if (call.unreadStream && ENDED.test(messageOf(error))) return emptyReplyError(call.model, call.unreadStream);
-  if (answeredWithOtherThanJson(fields)) return otherAnswerError(call.model, typeOf(fields), 'JSON');
+  if (repliedWithOtherThanJson(fields)) return otherReplyError(call.model, typeOf(fields), 'JSON');
   const reported = reportedBy(fields);
   // A provider reports a part of a stream that it cannot read as a failure of the service, with a status of its own.
   const status = UNREADABLE.test(messageOf(error)) ? undefined : statusOf(fields, reported);
@@ -49,7 +49,7 @@ export function toModelError(error: unknown, call: FailedAttempt): EventloomErro
  */
 export function emptyReplyError(model: string, stream: ResponseHeaders | undefined): ModelError {
   const [, type] = NO_STREAM.exec(stream?.['content-type'] ?? '') ?? [];
-  if (type !== undefined && stream?.['content-length'] !== '0') return otherAnswerError(model, type, 'a stream');
+  if (type !== undefined && stream?.['content-length'] !== '0') return otherReplyError(model, type, 'a stream');
   const sent = stream ? 'no reply, or no stream of the expected kind' : 'an empty reply';
   return new ModelError(
     `model "${model}": the service sent ${sent}; if that happens always, check the baseURL of the provider`,
@@ -58,7 +58,7 @@ export function emptyReplyError(model: string, stream: ResponseHeaders | undefin
 }
 
 /** The error for an answer of another server than the provider expects, such as a web site. */
-function otherAnswerError(model: string, type: string, wanted: string): ModelError {
+function otherReplyError(model: string, type: string, wanted: string): ModelError {
   return new ModelError(
     `model "${model}": the service answered with ${type} instead of ${wanted}; check the baseURL of the provider`,
     { errorCode: 'DATA_LOSS' },
@@ -66,7 +66,7 @@ function otherAnswerError(model: string, type: string, wanted: string): ModelErr
 }
 
 /** True for a successful answer that should be JSON but has another content type. */
-function answeredWithOtherThanJson(fields: Readonly<Record<string, unknown>>): boolean {
+function repliedWithOtherThanJson(fields: Readonly<Record<string, unknown>>): boolean {
   const { statusCode: status, responseBody } = fields;
   if (status !== 200 || typeof responseBody !== 'string') return false;
   const type = typeOf(fields);

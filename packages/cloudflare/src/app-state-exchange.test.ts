@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isAppStateAnswer, isAppStateExchange } from './app-state-exchange.ts';
+import { isAppStateResponse, isAppStateExchange } from './app-state-exchange.ts';
 
 const CHANGE = { key: 'a', value: '1' };
 const PENDING = { ...CHANGE, seq: 1, writtenMs: 5 };
@@ -7,7 +7,7 @@ const EXCHANGE = { sender: 'ann', knownVersion: 0, pending: [PENDING, { ...PENDI
 const ANSWER = { changes: [CHANGE, { ...CHANGE, value: null }], version: 2, hasMore: false };
 
 test('an exchange and its answer are recognised', () => {
-  expect([isAppStateExchange(EXCHANGE), isAppStateAnswer(ANSWER)]).toEqual([true, true]);
+  expect([isAppStateExchange(EXCHANGE), isAppStateResponse(ANSWER)]).toEqual([true, true]);
 });
 
 test.each([
@@ -32,5 +32,5 @@ test.each([
   { ...ANSWER, version: '2' },
   { ...ANSWER, hasMore: undefined },
 ])('%j is not an answer', (value) => {
-  expect(isAppStateAnswer(value)).toBe(false);
+  expect(isAppStateResponse(value)).toBe(false);
 });

@@ -10,7 +10,7 @@ export interface AppStateExchange {
 }
 
 /** The response to an `AppStateExchange`. */
-export interface AppStateAnswer {
+export interface AppStateResponse {
   /** Changes after `knownVersion`, in the order they were written. */
   readonly changes: readonly AppStateChange[];
   /** The version that the sender has after applying `changes`. */
@@ -24,7 +24,7 @@ export function isAppStateExchange(value: unknown): value is AppStateExchange {
   return typeof sender === 'string' && isCount(knownVersion) && Array.isArray(pending) && pending.every(isPending);
 }
 
-export function isAppStateAnswer(value: unknown): value is AppStateAnswer {
+export function isAppStateResponse(value: unknown): value is AppStateResponse {
   if (!isRecord(value)) return false;
   const { changes, version, hasMore } = value;
   return Array.isArray(changes) && changes.every(isChange) && isCount(version) && typeof hasMore === 'boolean';

@@ -1,6 +1,6 @@
 import { InvalidRequestError, systemPlatform } from '@eventloom/core';
 import { errorResponse } from '@eventloom/server/internal';
-import { type AppStateAnswer, type AppStateExchange, isAppStateExchange } from './app-state-exchange.ts';
+import { type AppStateResponse, type AppStateExchange, isAppStateExchange } from './app-state-exchange.ts';
 import type { AppStateChange } from '@eventloom/sessions/durable-object';
 import type { ObjectState, ObjectStorage } from './cloudflare-bindings.ts';
 
@@ -44,7 +44,7 @@ export class AppStateObject {
     return Response.json(this.#storage.transactionSync(() => this.#exchange(exchange)));
   }
 
-  #exchange({ sender, knownVersion, pending }: AppStateExchange): AppStateAnswer {
+  #exchange({ sender, knownVersion, pending }: AppStateExchange): AppStateResponse {
     this.#take(sender, pending);
     const changes: AppStateChange[] = [];
     let version = knownVersion;

@@ -1,6 +1,6 @@
 import type { Platform } from '@eventloom/core';
 import type { DurableObjectAppState } from '@eventloom/sessions/durable-object';
-import { type AppStateAnswer, type AppStateExchange, isAppStateAnswer } from './app-state-exchange.ts';
+import { type AppStateResponse, type AppStateExchange, isAppStateResponse } from './app-state-exchange.ts';
 import type { ObjectNamespace } from './cloudflare-bindings.ts';
 import { AppStateUnreachableError } from './errors.ts';
 
@@ -118,7 +118,7 @@ export class AppStateSync {
     this.#freshUntilMs.set(appName, this.#platform.now() + FRESH_MS);
   }
 
-  async #ask(appName: string, exchange: AppStateExchange): Promise<AppStateAnswer> {
+  async #ask(appName: string, exchange: AppStateExchange): Promise<AppStateResponse> {
     const controller = new AbortController();
     const late = Promise.withResolvers<never>();
     const callOff = this.#platform.schedule(ANSWER_MS, () => {
@@ -133,12 +133,12 @@ export class AppStateSync {
     }
   }
 
-  async #send(appName: string, exchange: AppStateExchange, signal: AbortSignal): Promise<AppStateAnswer> {
+  async #send(appName: string, exchange: AppStateExchange, signal: AbortSignal): Promise<AppStateResponse> {
     const request = new Request('https://app.internal/', { method: 'POST', body: JSON.stringify(exchange), signal });
     const response = await this.#apps.getByName(appName).fetch(request);
     if (!response.ok) throw new AppStateUnreachableError(`the object of app ${appName} answered ${response.status}`);
     const answer: unknown = await response.json();
-    if (isAppStateAnswer(answer)) return answer;
+    if (isAppStateResponse(answer)) return answer;
     throw new AppStateUnreachableError(
       `the object of app ${appName} sent an unexpected answer; is it of another version?`,
     );

@@ -20,7 +20,7 @@ const OBJECT_LIMITS: Partial<ServerLimits> = {
   maxRuns: 100,
   maxRunsPerUser: Infinity,
   maxBodyBytesInFlight: 32 * 1024 * 1024,
-  maxAnswerChars: 16 * 1024 * 1024,
+  maxResponseChars: 16 * 1024 * 1024,
   maxLiveRunsPerUser: Infinity,
   maxKeptChars: 32 * 1024 * 1024,
   maxLiveRuns: 4,

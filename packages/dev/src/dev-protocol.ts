@@ -62,7 +62,7 @@ function route(path: string, operationId: string, summary: string, schema: objec
     path,
     operationId,
     summary,
-    answer: { schema },
+    response: { schema },
     errors: [404],
     ...(isOwned ? {} : { owner }),
     handle: (request) => {
@@ -205,7 +205,7 @@ function absentRoutes(): ProtocolRoute[] {
     empty('tests', 'devTests', NAMES, []),
     {
       ...empty('builder', 'devBuilder', ANY, ''),
-      answer: { contentType: 'text/plain' },
+      response: { contentType: 'text/plain' },
       // No agent of this server is defined in YAML.
       handle: () => new Response('', { headers: { 'content-type': 'text/plain; charset=utf-8' } }),
     },
@@ -232,14 +232,19 @@ function absentRoutes(): ProtocolRoute[] {
 
 /** Routes of adk-web that name no app: whether it may report how it is used, and logins of Google Cloud. */
 function absentCommonRoutes(): CommonRoute[] {
-  const refused = { method: 'post', summary: 'Refused: for adk-web', answer: { schema: ANY }, handle: refuse } as const;
+  const refused = {
+    method: 'post',
+    summary: 'Refused: for adk-web',
+    response: { schema: ANY },
+    handle: refuse,
+  } as const;
   return [
     {
       method: 'get',
       path: '/config/telemetry',
       operationId: 'devTelemetry',
       summary: 'False: adk-web does not report how it is used',
-      answer: { schema: ANY },
+      response: { schema: ANY },
       handle: () => Response.json({ telemetry: false }),
     },
     { ...refused, path: '/config/telemetry', operationId: 'devSetTelemetry' },
@@ -272,7 +277,7 @@ const PAGE_HEADERS = {
 const HASHED = /-[A-Z\d]{8}\.[a-z\d]+$/;
 
 function pageRoutes(ui: UiFiles): NonNullable<Protocol['commonRoutes']> {
-  const page = { method: 'get', answer: { contentType: 'text/html' }, isPublic: true } as const;
+  const page = { method: 'get', response: { contentType: 'text/html' }, isPublic: true } as const;
   const file = async (path: string): Promise<Response> => {
     const [, extension = ''] = /\.([a-z\d]+)$/.exec(path) ?? [];
     const type = Object.hasOwn(TYPES, extension) ? TYPES[extension] : undefined;

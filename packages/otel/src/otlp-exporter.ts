@@ -91,7 +91,7 @@ const FIRST_WAIT_MS = 1000;
 /** Maximum wait before the next attempt, even if the collector asks for a longer one. */
 const MAX_WAIT_MS = 30_000;
 /** Maximum size of a response that is read; a larger one is ignored. In bytes. */
-const MAX_ANSWER = 65_536;
+const MAX_RESPONSE = 65_536;
 /** Statuses after which the same request may succeed, by the specification of OTLP. */
 const RETRYABLE: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
@@ -386,7 +386,7 @@ async function readAnswer({ body }: Response): Promise<string> {
   let text = '';
   for await (const chunk of body) {
     text += decoder.decode(chunk, { stream: true });
-    if (text.length > MAX_ANSWER) return '';
+    if (text.length > MAX_RESPONSE) return '';
   }
   return text;
 }

@@ -3,7 +3,7 @@ import { WorkQueue } from '@eventloom/core/internal';
 import type { Hono } from 'hono';
 import { addRoutes } from './http/add-routes.ts';
 import { createReporter } from './http/error-response.ts';
-import { LargeAnswers } from './http/large-answers.ts';
+import { LargeResponses } from './http/large-responses.ts';
 import { UserQuotas } from './http/user-quotas.ts';
 import { guardOf, guardRequest, identifierOf, type Identify } from './http/request-guard.ts';
 import type { HttpRoute } from './http/route.ts';
@@ -102,7 +102,7 @@ export function createServerOn(app: Hono, options: ServerOptions, owner?: string
     webhooks,
     isStorageReachable: createStorageProbe(options.runners, platform),
     largeTexts: queue,
-    answers: new LargeAnswers({ quotas, heartbeatMs: limits.heartbeatMs, platform, queue, report }),
+    responses: new LargeResponses({ quotas, heartbeatMs: limits.heartbeatMs, platform, queue, report }),
     platform,
     report,
     trustsImportedEvents: options.trustImportedEvents === true,

@@ -119,11 +119,11 @@ export class SlowReaderError extends EventloomError {
 }
 
 /**
- * A change or a run was made, but its answer is not sent, because the user's clients have not read others. Not retryable, because the change
+ * A change or a run was made, but its response is not sent, because the user's clients have not read others. Not retryable, because the change
  * would be made again: read the session.
  */
-export class UnreadAnswersError extends EventloomError {
-  static override readonly code = 'UNREAD_ANSWERS';
+export class UnreadResponsesError extends EventloomError {
+  static override readonly code = 'UNREAD_RESPONSES';
 }
 
 /** The run already has as many readers as the server allows. Retryable. */

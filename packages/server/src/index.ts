@@ -78,7 +78,7 @@ export {
   SlowReaderError,
   TooManyReadersError,
   UnauthenticatedError,
-  UnreadAnswersError,
+  UnreadResponsesError,
   UpgradeRequiredError,
   UserLimitError,
   WebhookError,

@@ -1,7 +1,7 @@
 import { type BaseAgent, type BaseArtifactService, type BaseSessionService, ConfigurationError } from '@eventloom/core';
 import { checkOptions, describeKind, isRecord, type OptionRules, wrongOption } from '@eventloom/core/internal';
 import type { RunBody } from '@eventloom/core/wire';
-import type { AnswerSpec, QuerySpec, RouteSpec } from './http/route.ts';
+import type { ResponseSpec, QuerySpec, RouteSpec } from './http/route.ts';
 import type { FollowRunRequest, HostedRun } from './http/hosted-run.ts';
 import type { RunState } from './runs/run-state.ts';
 import type { ServerLimits } from './server-limits.ts';
@@ -38,9 +38,9 @@ export interface ProtocolRouteSpec {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** The JSON Schema of the body, which the route itself checks. Absent if the route has no body. */
   readonly bodySchema?: object | undefined;
-  /** The JSON Schema of the answer, or the content type of an answer that is not JSON. */
-  readonly answer: { readonly schema: object } | { readonly contentType: string };
-  /** The meaning of an answer without content (status 204), such as that of `HostedRun.sse` if there is nothing more to read. */
+  /** The JSON Schema of the response, or the content type of a response that is not JSON. */
+  readonly response: { readonly schema: object } | { readonly contentType: string };
+  /** The meaning of a response without content (status 204), such as that of `HostedRun.sse` if there is nothing more to read. */
   readonly noContent?: string | undefined;
   /**
    * Error statuses of this route in addition to those of all routes: 400, 401, 403, 405 and 500; 404 if the path has parameters, and 503 if
@@ -116,7 +116,7 @@ export interface ProtocolRequest extends CommonRequest {
   /**
    * Ends a run of the user, also one that waits for answers, which takes none any more. Does nothing for a run that has ended.
    * @returns true if the run has ended; false if it was asked to end while it waits for its session, or is a live run that has not ended
-   * within `limits.answerAfterMs`
+   * within `limits.respondAfterMs`
    * @throws RunNotFoundError
    * @throws RunRelayError and StorageError if the run could not be ended, SessionBusyError and UnfinishedRunError if it waits for answers and
    * another run has its session, and the errors of `followRun`
@@ -195,10 +195,10 @@ const REQUIRED = {
   path: "'/chats/{appName}/{userId}'",
   operationId: "'say'",
   summary: "'Says something to the agent'",
-  answer: "{ contentType: 'text/plain' }",
+  response: "{ contentType: 'text/plain' }",
   handle: "(request) => new Response('…')",
 };
-const ANSWER = 'the schema or the content type of the answer';
+const RESPONSE = 'the schema or the content type of the response';
 const ROUTE_SPEC: OptionRules<ProtocolRouteSpec> = {
   method: { is: 'text', oneOf: METHODS },
   path: { is: 'text', write: REQUIRED.path },
@@ -207,7 +207,7 @@ const ROUTE_SPEC: OptionRules<ProtocolRouteSpec> = {
   query: { is: 'object', write: "{ after: 'The id of the last line that came.' }" },
   headers: { is: 'object', write: "{ prefer: 'How long the client waits.' }" },
   bodySchema: { is: 'object', write: "{ type: 'object' }" },
-  answer: { is: 'object', wanted: ANSWER, write: REQUIRED.answer },
+  response: { is: 'object', wanted: RESPONSE, write: REQUIRED.response },
   noContent: 'text',
   errors: { is: 'list', wanted: 'a list of statuses', write: '[409]' },
 };
@@ -238,9 +238,9 @@ function checkRoute(
     if (Reflect.get(route, field) === undefined)
       throw new ConfigurationError(`${where} ${field}: is missing; write ${field}: ${code}`);
   checkOptions(owner, rules, fieldsOf(route, { ...HINTS, ...rules }), HINTS);
-  const { path, operationId, answer, errors = [] } = route;
-  if (!('contentType' in answer ? typeof answer.contentType === 'string' : isRecord(answer.schema)))
-    throw wrongOption(owner, 'answer', ANSWER, answer, REQUIRED.answer);
+  const { path, operationId, response, errors = [] } = route;
+  if (!('contentType' in response ? typeof response.contentType === 'string' : isRecord(response.schema)))
+    throw wrongOption(owner, 'response', RESPONSE, response, REQUIRED.response);
   for (const [index, status] of errors.entries())
     if (!isStatus(status)) throw wrongOption(owner, `errors[${index}]`, 'a status from 400 to 599', status, '[409]');
   if (ids.has(operationId))
@@ -271,8 +271,8 @@ function addressOf({ method, path }: Pick<RouteSpec, 'method' | 'path'>): string
 }
 
 /** Converts a route to the form from which the server builds `/openapi.json`. */
-export function specOf({ bodySchema, answer, ...route }: ProtocolRouteSpec, isPublic = false): RouteSpec {
-  const described: AnswerSpec = answer;
+export function specOf({ bodySchema, response, ...route }: ProtocolRouteSpec, isPublic = false): RouteSpec {
+  const described: ResponseSpec = response;
   const { method, path, operationId, summary, query = {}, headers = {}, noContent, errors = [] } = route;
   return {
     method,
@@ -281,7 +281,7 @@ export function specOf({ bodySchema, answer, ...route }: ProtocolRouteSpec, isPu
     summary,
     query,
     headers,
-    answer: described,
+    response: described,
     isPublic,
     errors,
     ...(noContent === undefined ? {} : { noContent }),

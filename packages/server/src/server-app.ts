@@ -25,18 +25,18 @@ export interface ServerApp {
 /** Answers a request to a route of a `ServerApp`. An error that it throws is reported to `onError` and answered with its status. */
 export type AppHandler = (context: AppContext) => Response | Promise<Response>;
 
-/** The request that a route of a `ServerApp` handles, and ways to answer it. A plain `Response` is an answer as well. */
+/** The request that a route of a `ServerApp` handles, and ways to respond. A plain `Response` is a response as well. */
 export interface AppContext {
   readonly req: AppRequest;
-  /** Returns an answer with text. Default status: 200. */
+  /** Returns a response with text. Default status: 200. */
   readonly text: (text: string, status?: number, headers?: Record<string, string>) => Response;
-  /** Returns an answer with a page. */
+  /** Returns a response with a page. */
   readonly html: (page: string, status?: number, headers?: Record<string, string>) => Response | Promise<Response>;
-  /** Returns an answer with a value as JSON. */
+  /** Returns a response with a value as JSON. */
   readonly json: (value: object, status?: number, headers?: Record<string, string>) => Response;
-  /** Returns an answer with text or a stream; the headers name its type. */
+  /** Returns a response with text or a stream; the headers name its type. */
   readonly body: (data: string | ReadableStream | null, status?: number, headers?: Record<string, string>) => Response;
-  /** Returns an answer that leads to another address. Default status: 302. */
+  /** Returns a response that leads to another address. Default status: 302. */
   readonly redirect: (location: string, status?: number) => Response;
 }
 

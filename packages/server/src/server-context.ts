@@ -1,7 +1,7 @@
 import type { Platform } from '@eventloom/core';
 import type { WorkQueue } from '@eventloom/core/internal';
 import type { Runner } from '@eventloom/runner';
-import type { LargeAnswers } from './http/large-answers.ts';
+import type { LargeResponses } from './http/large-responses.ts';
 import type { CountLimits } from './http/request-body.ts';
 import type { RunConfigHook } from './http/run-policy.ts';
 import type { UserQuotas } from './http/user-quotas.ts';
@@ -23,9 +23,9 @@ export interface FrontContext {
   readonly runs: { readonly isDraining: boolean };
   /** Returns true if sessions can be read. Absent on a Worker that forwards requests. */
   readonly isStorageReachable?: () => Promise<boolean>;
-  /** Reads large bodies, and writes large answers, one after the other. Absent on a Worker that forwards requests. */
+  /** Reads large bodies, and writes large responses, one after the other. Absent on a Worker that forwards requests. */
   readonly largeTexts?: WorkQueue;
-  readonly limits: CountLimits & Pick<ServerLimits, 'answerAfterMs'>;
+  readonly limits: CountLimits & Pick<ServerLimits, 'respondAfterMs'>;
   /** Counts the active work of each user's requests. */
   readonly quotas: UserQuotas;
   readonly platform: Platform;
@@ -42,7 +42,7 @@ export interface ServerContext extends FrontContext {
   /** Hosts the live runs; undefined for a server without the option `live`. */
   readonly live: LiveHost | undefined;
   readonly largeTexts: WorkQueue;
-  readonly answers: LargeAnswers;
+  readonly responses: LargeResponses;
   readonly limits: ServerLimits;
   /** The server's hook that decides the options of runs; undefined if it has none. */
   readonly runConfig: RunConfigHook | undefined;

@@ -20,17 +20,17 @@ export interface ServerLimits {
    */
   readonly maxBodyBytesInFlightPerUser: number;
   /**
-   * Maximum number of characters of answers that clients have not read yet: sessions, pages of sessions and events, artifacts, and the events
-   * of a run. Answers of up to 16 Ki characters do not count, nor do streams with small events: only text of more than 128 Ki characters at
-   * a time. A further one is refused with `SERVER_BUSY`, and a change whose answer it would
+   * Maximum number of characters of responses that clients have not read yet: sessions, pages of sessions and events, artifacts, and the events
+   * of a run. Responses of up to 16 Ki characters do not count, nor do streams with small events: only text of more than 128 Ki characters at
+   * a time. A further one is refused with `SERVER_BUSY`, and a change whose response it would
    * be before it is made. A user who has as many as are left, or more, gets no further one while others have some. Default 128 Mi.
    */
-  readonly maxAnswerChars: number;
+  readonly maxResponseChars: number;
   /**
-   * The same limit for the answers of one user. A further one is refused with `USER_LIMIT`. A larger answer is possible if the user has no
+   * The same limit for the responses of one user. A further one is refused with `USER_LIMIT`. A larger response is possible if the user has no
    * other one. Default 32 Mi.
    */
-  readonly maxAnswerCharsPerUser: number;
+  readonly maxResponseCharsPerUser: number;
   /** Maximum number of parts in a message, an imported event or a live frame. Default 1,000. */
   readonly maxBodyParts: number;
   /** Maximum number of events that a new session imports. Default 10,000. */
@@ -95,7 +95,7 @@ export interface ServerLimits {
   readonly maxReadersPerRun: number;
   /**
    * Maximum number of concurrent connections that read runs of one user. A further request that follows a run, or starts one with a
-   * streamed answer, is refused with `USER_LIMIT`. Default 200.
+   * streamed response, is refused with `USER_LIMIT`. Default 200.
    */
   readonly maxReadersPerUser: number;
   /**
@@ -108,7 +108,7 @@ export interface ServerLimits {
    * answered with the status of its error; a run that fails later is answered with 200 and the error as the last line of the stream. The
    * response of a protocol waits the same time for its first bytes. Default 1,000.
    */
-  readonly answerAfterMs: number;
+  readonly respondAfterMs: number;
   /**
    * Maximum number of attempts at a run, including the first: an integer of at least 1. If the process of the last attempt ends, the run is
    * closed. Default 3.
@@ -145,8 +145,8 @@ export const DEFAULT_LIMITS: ServerLimits = {
   maxBodyBytes: 20 * 1024 * 1024,
   maxBodyBytesInFlight: 256 * 1024 * 1024,
   maxBodyBytesInFlightPerUser: 64 * 1024 * 1024,
-  maxAnswerChars: 128 * 1024 * 1024,
-  maxAnswerCharsPerUser: 32 * 1024 * 1024,
+  maxResponseChars: 128 * 1024 * 1024,
+  maxResponseCharsPerUser: 32 * 1024 * 1024,
   maxBodyParts: 1000,
   maxBodyEvents: 10_000,
   maxBodyKeys: 1000,
@@ -166,7 +166,7 @@ export const DEFAULT_LIMITS: ServerLimits = {
   maxReadersPerRun: 64,
   maxReadersPerUser: 200,
   heartbeatMs: 15_000,
-  answerAfterMs: 1000,
+  respondAfterMs: 1000,
   maxRunAttempts: MAX_RUN_ATTEMPTS,
   maxResumedRuns: 32,
   unfinishedRunsEveryMs: 15_000,

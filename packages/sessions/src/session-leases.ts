@@ -27,12 +27,12 @@ const MAX_POLL_MS = 25;
 const TICKET_TTL_MS = 2000;
 
 /** The result of a wait: a lease, or the reason why there is none. */
-interface LeaseAnswer {
+interface LeaseResult {
   readonly status: 'taken' | 'known' | 'unknown' | 'stale' | 'open';
 }
 
 /** A claim that waits for a session. */
-interface LeaseWait<T extends LeaseAnswer> extends SessionKey {
+interface LeaseWait<T extends LeaseResult> extends SessionKey {
   /** Time to wait before SessionBusyError, in milliseconds. */
   readonly waitMs: number;
   readonly abortSignal: AbortSignal | undefined;
@@ -44,7 +44,7 @@ interface LeaseWait<T extends LeaseAnswer> extends SessionKey {
  * Asks the storage for a lease.
  * @param existed true if the session existed while the claim waited: then it must not be created, because it was deleted meanwhile
  */
-type Ask<T extends LeaseAnswer> = (claim: LeaseClaim, existed: boolean) => MaybePromise<ClaimRefusal | T>;
+type Ask<T extends LeaseResult> = (claim: LeaseClaim, existed: boolean) => MaybePromise<ClaimRefusal | T>;
 
 /**
  * The leases of a driver's sessions, with a queue of waiters for each session, in order of arrival. Only the first waiter of a queue asks
@@ -83,7 +83,7 @@ export class SessionLeases {
    *
    * @throws the errors of `BaseSessionService.acquireLease`
    */
-  take<T extends LeaseAnswer>(request: AcquireLeaseRequest, ask: Ask<T>): MaybePromise<T> {
+  take<T extends LeaseResult>(request: AcquireLeaseRequest, ask: Ask<T>): MaybePromise<T> {
     const { appName, userId, sessionId, onBusy = 'queue', abortSignal } = request;
     const { ttlMs = DEFAULT_TTL_MS, waitMs = DEFAULT_WAIT_MS } = request;
     if (!(ttlMs > 0 && ttlMs < Infinity))
@@ -106,7 +106,7 @@ export class SessionLeases {
     return answer.status === 'busy' && onBusy === 'queue' ? this.#queue(request, ask) : granted(request, answer);
   }
 
-  async #queue<T extends LeaseAnswer>(
+  async #queue<T extends LeaseResult>(
     request: AcquireLeaseRequest,
     ask: Ask<T>,
     pending?: Promise<ClaimRefusal | T>,
@@ -123,7 +123,7 @@ export class SessionLeases {
    * @throws SessionBusyError after `waitMs`, and immediately if 1,000 callers already wait
    * @throws RunAbortedError when the signal fires
    */
-  async #wait<T extends LeaseAnswer>(
+  async #wait<T extends LeaseResult>(
     request: LeaseWait<T>,
     pending?: Promise<ClaimRefusal | T>,
   ): Promise<ClaimRefusal | T> {
@@ -142,7 +142,7 @@ export class SessionLeases {
     }
   }
 
-  async #waitInLine<T extends LeaseAnswer>(
+  async #waitInLine<T extends LeaseResult>(
     request: LeaseWait<T>,
     line: ReadonlySet<LeaseWaiter>,
     waiter: LeaseWaiter,
@@ -196,11 +196,11 @@ export class SessionLeases {
   }
 }
 
-/** Returns the answer if the session exists and is free. */
-function granted<T extends LeaseAnswer>(key: SessionKey, answer: ClaimRefusal | T): T {
-  if (answer.status === 'missing') throw notFoundError(key);
-  if (answer.status === 'busy') throw busyError(key);
-  return answer;
+/** Returns the result if the session exists and is free. */
+function granted<T extends LeaseResult>(key: SessionKey, result: ClaimRefusal | T): T {
+  if (result.status === 'missing') throw notFoundError(key);
+  if (result.status === 'busy') throw busyError(key);
+  return result;
 }
 
 /** Returns the first waiter. A set keeps the order of insertion. */

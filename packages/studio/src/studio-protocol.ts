@@ -114,7 +114,7 @@ export function studio(options: StudioOptions): Protocol {
     throw new ConfigurationError(
       `studio: currency: expected a code of three letters, got ${JSON.stringify(currency)}; write currency: 'EUR'`,
     );
-  const page = { method: 'get', answer: { contentType: 'text/html' }, isPublic: true } as const;
+  const page = { method: 'get', response: { contentType: 'text/html' }, isPublic: true } as const;
   return {
     name: 'studio',
     commonRoutes: [
@@ -140,7 +140,7 @@ export function studio(options: StudioOptions): Protocol {
         path: '/studio-api/caller',
         operationId: 'describeCaller',
         summary: 'The authenticated user of the request',
-        answer: { schema: CALLER_SCHEMA },
+        response: { schema: CALLER_SCHEMA },
         handle: ({ user }) => Response.json({ userId: user?.userId }),
       },
       {
@@ -148,14 +148,14 @@ export function studio(options: StudioOptions): Protocol {
         path: '/studio/',
         operationId: 'studioPage',
         summary: 'The page for developers',
-        handle: ({ raw }) => answerFile('index.html', files, raw),
+        handle: ({ raw }) => serveFile('index.html', files, raw),
       },
       {
         ...page,
         path: '/studio/{path+}',
         operationId: 'studioFile',
         summary: 'A file of the page for developers',
-        handle: (request) => answerFile(request.param('path'), files, request.raw),
+        handle: (request) => serveFile(request.param('path'), files, request.raw),
       },
     ],
     routes: [
@@ -164,7 +164,7 @@ export function studio(options: StudioOptions): Protocol {
         path: '/studio-api/apps/{appName}/users/{userId}/agent',
         operationId: 'describeAgent',
         summary: 'The root agent of an app with its model, tools, sub-agents and called agents',
-        answer: { schema: AGENT_SCHEMA },
+        response: { schema: AGENT_SCHEMA },
         handle: (request: ProtocolRequest) => {
           request.requireSameUser(request.param('userId'));
           const appName = request.param('appName');
@@ -189,7 +189,7 @@ export function studio(options: StudioOptions): Protocol {
             'A word of the id, of the day in UTC (`2026-11-23`), or of the newest 200 events: messages, calls and results.',
           cursor: 'The `nextCursor` of the previous page. A page may be empty although more follow.',
         },
-        answer: { schema: LISTED_SESSIONS_SCHEMA },
+        response: { schema: LISTED_SESSIONS_SCHEMA },
         handle: async (request: ProtocolRequest) => {
           const user = { appName: request.param('appName'), userId: request.param('userId') };
           request.requireSameUser(user.userId);
@@ -205,7 +205,7 @@ export function studio(options: StudioOptions): Protocol {
         path: '/studio-api/apps/{appName}/users/{userId}/sessions/{sessionId}/initial-state',
         operationId: 'getInitialState',
         summary: 'The own state of the session before its first event',
-        answer: { schema: { type: 'object' } },
+        response: { schema: { type: 'object' } },
         handle: async (request: ProtocolRequest) => {
           const [appName, userId] = [request.param('appName'), request.param('userId')];
           request.requireSameUser(userId);
@@ -218,7 +218,7 @@ export function studio(options: StudioOptions): Protocol {
         path: '/studio-api/apps/{appName}/users/{userId}/runs',
         operationId: 'listOpenRunsOfUser',
         summary: 'The runs of a user in all sessions that have not ended: in flight, or left behind by a lost process',
-        answer: { schema: OPEN_RUNS_SCHEMA },
+        response: { schema: OPEN_RUNS_SCHEMA },
         handle: async (request: ProtocolRequest) => {
           const user = { appName: request.param('appName'), userId: request.param('userId') };
           request.requireSameUser(user.userId);
@@ -233,7 +233,7 @@ export function studio(options: StudioOptions): Protocol {
         query: {
           cursor: 'The `nextCursor` of the previous page of 50 sessions. A page may be empty although more follow.',
         },
-        answer: { schema: WAITING_RUNS_SCHEMA },
+        response: { schema: WAITING_RUNS_SCHEMA },
         handle: async (request: ProtocolRequest) => {
           const user = { appName: request.param('appName'), userId: request.param('userId') };
           request.requireSameUser(user.userId);
@@ -261,7 +261,7 @@ function redirect({ url }: Request, address: string): Response {
   return new Response(null, { status: 302, headers: { location: address + new URL(url).search } });
 }
 
-async function answerFile(path: string, files: StudioFiles, request: Request): Promise<Response> {
+async function serveFile(path: string, files: StudioFiles, request: Request): Promise<Response> {
   const [, extension = ''] = /\.([a-z]+)$/.exec(path) ?? [];
   const type = TYPES[extension];
   const body = type === undefined || path.includes('..') ? undefined : await files(path);

@@ -2,7 +2,7 @@
 
 // Scripted models
 export type {
-  ScriptedAnswer,
+  ScriptedResult,
   ScriptedCall,
   ScriptedFunction,
   ScriptedReply,

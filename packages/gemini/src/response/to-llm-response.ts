@@ -1,9 +1,9 @@
 import type { AlternativeResponse, LlmResponse, UsageMetadata } from '@eventloom/core';
 import type { Candidate } from '@google/genai';
-import type { GeminiAnswer } from './create-llm-response.ts';
+import type { GeminiResponse } from './create-llm-response.ts';
 
 /** Converts a response of the service, or one chunk of it. Parts are passed on unchanged. */
-export function toLlmResponse(response: GeminiAnswer): LlmResponse {
+export function toLlmResponse(response: GeminiResponse): LlmResponse {
   const { candidates = [], usageMetadata, modelVersion, responseId } = response;
   const converted: LlmResponse = {};
   for (const [position, candidate] of candidates.entries()) {

@@ -135,7 +135,7 @@ export class HostedLiveRuns implements LiveHost {
     if (!run) return undefined;
     const { limits, platform } = this.#server;
     run.abort(new RunAbortedError('the live run was cancelled', { cancelsCalls: true }));
-    await within(platform, run.ended, limits.answerAfterMs);
+    await within(platform, run.ended, limits.respondAfterMs);
     if (run.leavesRunOpen) return undefined;
     return run.hasEnded;
   }

@@ -23,7 +23,7 @@ export function liveEndpoint(): LiveEndpoint {
         summary:
           'A WebSocket: runs the agent live, with events as text frames, and closes with a reason. Names may be in camel case too. Other options of the run config are refused, because only the server sets them',
         query: LIVE_PARAMETERS,
-        answer: { webSocket: 'Event' },
+        response: { webSocket: 'Event' },
         errors: [426],
         handle: () =>
           errorResponse(

@@ -23,7 +23,7 @@ test('a live run is reported as cancelled, to its client and to others, only whe
     live: liveEndpoint(),
     platform,
     onError: () => undefined,
-    limits: { unfinishedRunsEveryMs: 0, answerAfterMs: 60_000 },
+    limits: { unfinishedRunsEveryMs: 0, respondAfterMs: 60_000 },
   });
   const server = await serve(app, { port: 0, drainMs: 100 });
   const call = await callServer(server, 'app_name=voice&user_id=ann&session_id=s&modalities=TEXT');

@@ -19,10 +19,10 @@ export interface BodySpec<T = unknown> {
 }
 
 /**
- * The answer of a route: a component of the OpenAPI document, a list of it, a JSON Schema, other content, a stream of events, or a
+ * The response of a route: a component of the OpenAPI document, a list of it, a JSON Schema, other content, a stream of events, or a
  * WebSocket.
  */
-export type AnswerSpec =
+export type ResponseSpec =
   | { readonly component: ComponentName; readonly isList?: boolean }
   | { readonly schema: object }
   | { readonly contentType: string }
@@ -42,21 +42,21 @@ export interface RouteSpec {
   readonly body?: BodySpec;
   /** The JSON Schema of a body that the route itself checks. */
   readonly bodySchema?: object;
-  readonly answer: AnswerSpec;
-  /** The status of the answer. Default 200. */
+  readonly response: ResponseSpec;
+  /** The status of the response. Default 200. */
   readonly status?: 200 | 202;
-  /** JSON Schema of the answer to a request whose header `Accept` names JSON, if it differs. */
+  /** JSON Schema of the response to a request whose header `Accept` names JSON, if it differs. */
   readonly asJson?: object;
   /** The description of status 204, for a route that may have nothing to return. */
   readonly noContent?: string;
   /** Headers of the response, by name, with their descriptions. */
-  readonly answerHeaders?: Readonly<Record<string, string>>;
+  readonly responseHeaders?: Readonly<Record<string, string>>;
   /** Error statuses of this route in addition to those of all routes. */
   readonly errors?: readonly number[];
   /** Error codes of this route in addition to those of all routes, for the OpenAPI document. Their statuses need not be in `errors`. */
   readonly codes?: readonly string[];
-  /** Statuses of responses that have the schema of the answer too, with their descriptions. */
-  readonly alsoAnswers?: Readonly<Record<number, string>>;
+  /** Statuses of responses that have the schema of the response too, with their descriptions. */
+  readonly otherStatuses?: Readonly<Record<number, string>>;
   /** True for a route without authentication. */
   readonly isPublic?: boolean;
 }

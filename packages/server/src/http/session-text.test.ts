@@ -11,13 +11,13 @@ import { WorkQueue } from '@eventloom/core/internal';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { expect, test } from 'vitest';
 import { DEFAULT_LIMITS } from '../server-limits.ts';
-import { LargeAnswers } from './large-answers.ts';
+import { LargeResponses } from './large-responses.ts';
 import { readSessionText, sessionParts } from './session-text.ts';
 import { UserQuotas } from './user-quotas.ts';
 
 const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
 const reported: unknown[] = [];
-const answers = new LargeAnswers({
+const responses = new LargeResponses({
   quotas: new UserQuotas(DEFAULT_LIMITS),
   heartbeatMs: 15_000,
   platform: systemPlatform,
@@ -25,7 +25,7 @@ const answers = new LargeAnswers({
   report: (error) => reported.push(error),
 });
 const respond = (service: NotingService, config?: GetSessionConfig): Promise<Response> =>
-  answers.answer('ann', () => readSessionText(service, KEY, config));
+  responses.respond('ann', () => readSessionText(service, KEY, config));
 
 /** Sessions in memory, and the sizes of the events of each read. */
 class NotingService extends InMemorySessionService {

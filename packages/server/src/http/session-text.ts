@@ -8,7 +8,7 @@ import {
   SessionNotFoundError,
 } from '@eventloom/core';
 import { countOfPage, eventPages, FIRST_EVENTS } from '../sessions/event-pages.ts';
-import type { AnswerText } from './large-answers.ts';
+import type { ResponseText } from './large-responses.ts';
 
 /**
  * Reads a session as of one moment. The events of a large session are read page by page as the client reads; its state is read once. The text
@@ -20,7 +20,7 @@ export async function readSessionText(
   service: BaseSessionService,
   key: SessionKey,
   config: GetSessionConfig = {},
-): Promise<AnswerText> {
+): Promise<ResponseText> {
   const { numRecentEvents = Infinity, afterTimestamp } = config;
   const most = Math.min(numRecentEvents, FIRST_EVENTS);
   const count = most && (await countOfPage(service, key, { numRecentEvents: most }, most));

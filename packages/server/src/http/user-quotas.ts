@@ -11,8 +11,8 @@ type QuotaLimits = Pick<
   | 'maxQueuedRequestsPerUser'
   | 'maxBodyBytesInFlight'
   | 'maxBodyBytesInFlightPerUser'
-  | 'maxAnswerChars'
-  | 'maxAnswerCharsPerUser'
+  | 'maxResponseChars'
+  | 'maxResponseCharsPerUser'
 >;
 
 /**
@@ -23,8 +23,8 @@ interface Usage {
   runs: number;
   queued: number;
   bodyBytes: number;
-  /** Characters of answers that clients have not read yet: see `LargeAnswers`. */
-  answerChars: number;
+  /** Characters of responses that clients have not read yet: see `LargeResponses`. */
+  responseChars: number;
   /** Connections that will read runs, counted before the runs are started: see `RunReaders.checkUser`. */
   reservedReaders: number;
 }
@@ -32,7 +32,7 @@ interface Usage {
 /** The counters that `UserQuotas` itself limits. */
 type Limited = Exclude<keyof Usage, 'reservedReaders'>;
 
-const NOTHING: Readonly<Usage> = { runs: 0, queued: 0, bodyBytes: 0, answerChars: 0, reservedReaders: 0 };
+const NOTHING: Readonly<Usage> = { runs: 0, queued: 0, bodyBytes: 0, responseChars: 0, reservedReaders: 0 };
 
 /**
  * The limits of each counter. In the shared part of the total, which is taken last, a user who has as much as is still free gets no more while
@@ -53,10 +53,10 @@ const BOUNDS = {
     perUser: 'maxBodyBytesInFlightPerUser',
     sharedPart: 1 / 8,
   },
-  answerChars: {
+  responseChars: {
     what: 'characters of answers that clients have not read',
-    total: 'maxAnswerChars',
-    perUser: 'maxAnswerCharsPerUser',
+    total: 'maxResponseChars',
+    perUser: 'maxResponseCharsPerUser',
     sharedPart: 1,
   },
 } as const satisfies Record<Limited, unknown>;
@@ -115,7 +115,7 @@ export class UserQuotas {
   }
 }
 
-const KINDS = ['runs', 'queued', 'bodyBytes', 'answerChars', 'reservedReaders'] as const;
+const KINDS = ['runs', 'queued', 'bodyBytes', 'responseChars', 'reservedReaders'] as const;
 
 /**
  * Counts the body, the waits for a session and the runs of one request for its user. A run is counted until it has ended; everything else
@@ -126,7 +126,7 @@ export class RequestQuota {
   #userId: string | undefined;
   readonly used: Usage = { ...NOTHING };
   /**
-   * Number of calls of `release` to come: for the request, for each of its runs, and for an answer that is sent. Amounts are released at the
+   * Number of calls of `release` to come: for the request, for each of its runs, and for a response that is sent. Amounts are released at the
    * last one.
    */
   holds = 1;
@@ -154,21 +154,21 @@ export class RequestQuota {
     if (userId === undefined) return;
     const own = users.get(userId) ?? { ...NOTHING };
     own[kind] += amount;
-    if (own.runs + own.queued + own.bodyBytes + own.answerChars + own.reservedReaders === 0) users.delete(userId);
+    if (own.runs + own.queued + own.bodyBytes + own.responseChars + own.reservedReaders === 0) users.delete(userId);
     else users.set(userId, own);
   }
 
   /**
-   * Counts the characters of an answer that its client has not read yet. An answer larger than the limits counts as much as they allow, so
+   * Counts the characters of a response that its client has not read yet. A response larger than the limits counts as much as they allow, so
    * it is possible if the user has no other one.
    *
    * @param isLimited as in `count`
    * @throws UserLimitError
    * @throws ServerBusyError
    */
-  countAnswer(chars: number, isLimited = true): void {
-    const { maxAnswerChars, maxAnswerCharsPerUser } = this.#quotas.limits;
-    this.count('answerChars', Math.min(chars, maxAnswerCharsPerUser, maxAnswerChars), isLimited);
+  countResponse(chars: number, isLimited = true): void {
+    const { maxResponseChars, maxResponseCharsPerUser } = this.#quotas.limits;
+    this.count('responseChars', Math.min(chars, maxResponseCharsPerUser, maxResponseChars), isLimited);
   }
 
   /**

@@ -10,7 +10,7 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { ScriptedModel } from '@eventloom/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createServer } from '../create-server.ts';
-import { answerMalformed, type NodeServer, serve } from './serve.ts';
+import { refuseMalformed, type NodeServer, serve } from './serve.ts';
 
 const MAX_BYTES = 100_000;
 const failures: unknown[] = [];
@@ -167,7 +167,7 @@ test('none of these requests is reported as a failure', () => {
 
 test('a request whose body does not arrive in time is answered with 408', async () => {
   const http = createHttpServer({ requestTimeout: 1, headersTimeout: 1, connectionsCheckingInterval: 1 });
-  http.on('clientError', answerMalformed);
+  http.on('clientError', refuseMalformed);
   await once(http.listen(0, '127.0.0.1'), 'listening');
   const socket = connect((http.address() as AddressInfo).port, '127.0.0.1');
   socket.write('POST /run HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nhalf');

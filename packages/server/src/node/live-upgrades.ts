@@ -4,7 +4,7 @@ import { InvalidRequestError } from '@eventloom/core';
 import { type ServerOptions, WebSocketServer } from 'ws';
 import type { LiveGate } from '../create-server.ts';
 import { ExplainedWebSocket, openNodeSocket } from './node-live-socket.ts';
-import { isLiveUpgrade, rawAnswer } from './raw-requests.ts';
+import { isLiveUpgrade, rawResponse } from './raw-requests.ts';
 
 /** The time that a client has to receive the last messages and to close its side, in milliseconds. */
 const CLOSE_TIMEOUT_MS = 5000;
@@ -57,7 +57,7 @@ export class LiveUpgrades {
       this.#check(incoming);
       request = toRequest(incoming);
     } catch (error) {
-      connection.end(rawAnswer('400 Bad Request', error));
+      connection.end(rawResponse('400 Bad Request', error));
       return;
     }
     void this.#gate.admit(request).then((admission) => {

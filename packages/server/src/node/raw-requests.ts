@@ -11,7 +11,7 @@ export function isLiveUpgrade({ headers, url = '' }: IncomingMessage, gate: Live
 }
 
 /** Returns the bytes of a response for a connection without a parsed request. They end the connection. */
-export function rawAnswer(status: string, error: unknown): string {
+export function rawResponse(status: string, error: unknown): string {
   const body = JSON.stringify(errorBody(error));
   const length = Buffer.byteLength(body);
   return `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\nconnection: close\r\n\r\n${body}`;

@@ -15,7 +15,7 @@ function createApp(steps: readonly ScriptedStep[], options: Omit<ServerOptions, 
   const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel(steps) });
   const sessionService = new InMemorySessionService();
   const runner = new Runner({ appName: 'app', agent, sessionService, autoCreateSession: true });
-  return createServer({ runners: [runner], limits: { answerAfterMs: 0 }, onError: () => undefined, ...options });
+  return createServer({ runners: [runner], limits: { respondAfterMs: 0 }, onError: () => undefined, ...options });
 }
 
 const ASK = JSON.stringify({

@@ -8,7 +8,7 @@ import { errorBody, errorResponse, errorStatus } from '../http/error-response.ts
 import { checkRequestTarget } from '../http/request-guard.ts';
 import { MAX_TIME_MS } from '../server-limits.ts';
 import type { LiveUpgrades } from './live-upgrades.ts';
-import { isLiveUpgrade, rawAnswer } from './raw-requests.ts';
+import { isLiveUpgrade, rawResponse } from './raw-requests.ts';
 
 /** Options of `serve`. */
 export interface ServeOptions {
@@ -108,7 +108,7 @@ export async function serve(server: EventloomServer, options: ServeOptions = {})
     if (socket.writableLength > 0 || responses.get(socket)?.every(({ writableFinished }) => writableFinished))
       socket.destroy();
   });
-  http.on('clientError', answerMalformed);
+  http.on('clientError', refuseMalformed);
   const upgrades = live && (await createUpgrades(live, server.limits.maxLiveFrameBytes));
   if (upgrades) http.on('upgrade', (incoming, connection, head) => upgrades.take(incoming, connection, head));
   await listen(http, port, host);
@@ -266,18 +266,18 @@ function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
 }
 
 /** Answers bytes that are not an HTTP request, or only a part of one, with a body in the format of all other errors. */
-export function answerMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
+export function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
   }
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
     const late = new InvalidRequestError('the request did not arrive completely in time; send it again');
-    socket.end(rawAnswer('408 Request Timeout', late));
+    socket.end(rawResponse('408 Request Timeout', late));
     return;
   }
   const status = error.code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request';
-  socket.end(rawAnswer(status, new InvalidRequestError(`not an HTTP request: ${error.message}`)));
+  socket.end(rawResponse(status, new InvalidRequestError(`not an HTTP request: ${error.message}`)));
 }
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/i;

@@ -2,7 +2,7 @@ import { type WireSchema, wireSchemas } from '@eventloom/core/wire';
 import { errorStatus } from '../http/error-response.ts';
 import type { CountLimits } from '../http/request-body.ts';
 import { jsonTextResponse } from '../http/responses.ts';
-import type { AnswerSpec, BodySpec, ComponentName, QuerySpec, RouteSpec, HttpRoute } from '../http/route.ts';
+import type { ResponseSpec, BodySpec, ComponentName, QuerySpec, RouteSpec, HttpRoute } from '../http/route.ts';
 import type { FrontContext } from '../server-context.ts';
 
 /** Error statuses of every route. Routes that are not public also have 401. */
@@ -28,7 +28,7 @@ const STATUS_TEXTS: Readonly<Record<number, string>> = {
   403: 'The request names another user, writes state that its user may not write, or comes from an origin that is not allowed',
   404: 'The app, session, run, artifact or address does not exist',
   405: 'The address does not accept this method; the header Allow lists the accepted methods',
-  409: 'The session already exists or is busy, the run was aborted or continues, the request was already sent, or its answer has no room',
+  409: 'The session already exists or is busy, the run was aborted or continues, the request was already sent, or its response has no room',
   410: 'The requested events are no longer kept, or the process that ran the run has ended',
   413: 'The body is too large, or has too many entries; the message says where',
   422: 'The agent needs state that the session does not have, or the requestId belongs to another message',
@@ -57,7 +57,18 @@ function openApiDocument(
 }
 
 function operation(route: RouteSpec): object {
-  const { operationId, summary, path, query, headers, body, bodySchema, answer, noContent, alsoAnswers = {} } = route;
+  const {
+    operationId,
+    summary,
+    path,
+    query,
+    headers,
+    body,
+    bodySchema,
+    response,
+    noContent,
+    otherStatuses = {},
+  } = route;
   const parameters = [
     ...Array.from(path.matchAll(/\{(\w+)\+?\}/g), ([, name = '']) => parameter('path', name)),
     ...Object.entries(query ?? {}).map(([name, description]) => parameter('query', name, description)),
@@ -72,28 +83,30 @@ function operation(route: RouteSpec): object {
     responses: {
       ...success(route),
       ...(noContent === undefined ? {} : { 204: { description: noContent } }),
-      ...Object.fromEntries(errorStatuses(route).map((status) => [status, errorAnswer(status, route.codes)])),
+      ...Object.fromEntries(errorStatuses(route).map((status) => [status, errorResponseSpec(status, route.codes)])),
       ...Object.fromEntries(
-        Object.entries(alsoAnswers).map(([status, description]) => [
+        Object.entries(otherStatuses).map(([status, description]) => [
           status,
-          { description, content: answerContent(answer) },
+          { description, content: responseContent(response) },
         ]),
       ),
     },
   };
 }
 
-function success({ answer, status = 200, asJson, answerHeaders }: RouteSpec): object {
-  if (!('webSocket' in answer)) {
-    const content = { ...answerContent(answer), ...(asJson ? json(asJson) : {}) };
-    const named = Object.entries(answerHeaders ?? {});
+function success({ response, status = 200, asJson, responseHeaders }: RouteSpec): object {
+  if (!('webSocket' in response)) {
+    const content = { ...responseContent(response), ...(asJson ? json(asJson) : {}) };
+    const named = Object.entries(responseHeaders ?? {});
     const headers = Object.fromEntries(
       named.map(([name, description]) => [name, { description, schema: { type: 'string' } }]),
     );
     const description = status === 202 ? 'Accepted' : 'OK';
     return { [status]: { description, ...(named.length > 0 ? { headers } : {}), content } };
   }
-  return { 101: { description: `A WebSocket: each text frame is JSON, the schema ${answer.webSocket} or ErrorBody.` } };
+  return {
+    101: { description: `A WebSocket: each text frame is JSON, the schema ${response.webSocket} or ErrorBody.` },
+  };
 }
 
 function errorStatuses({ isPublic = false, path, body, bodySchema, errors = [], codes = [] }: RouteSpec): number[] {
@@ -122,25 +135,25 @@ function requestBody({ component, isOptional = false }: BodySpec): object {
   return { required: !isOptional, content: json(reference(component)) };
 }
 
-function answerContent(answer: AnswerSpec): object {
-  if ('webSocket' in answer) return {};
-  if ('stream' in answer) {
+function responseContent(response: ResponseSpec): object {
+  if ('webSocket' in response) return {};
+  if ('stream' in response) {
     return {
       'text/event-stream': {
         schema: {
           type: 'string',
-          description: `Each data line is JSON: the schema ${answer.stream}, or ErrorBody on the last line of a run that failed.`,
+          description: `Each data line is JSON: the schema ${response.stream}, or ErrorBody on the last line of a run that failed.`,
         },
       },
     };
   }
-  if ('contentType' in answer) return { [answer.contentType]: {} };
-  if ('schema' in answer) return json(answer.schema);
-  const item = reference(answer.component);
-  return json(answer.isList ? { type: 'array', items: item } : item);
+  if ('contentType' in response) return { [response.contentType]: {} };
+  if ('schema' in response) return json(response.schema);
+  const item = reference(response.component);
+  return json(response.isList ? { type: 'array', items: item } : item);
 }
 
-function errorAnswer(status: number, codes: readonly string[] | undefined): object {
+function errorResponseSpec(status: number, codes: readonly string[] | undefined): object {
   const text = STATUS_TEXTS[status] ?? 'The request failed';
   const own = codes && [...COMMON_CODES, ...codes].filter((code) => errorStatus(code) === status);
   return {
@@ -227,7 +240,7 @@ export function openApiRoute(
     path: '/openapi.json',
     operationId: 'openApi',
     summary: 'This document',
-    answer: { schema: { type: 'object' } },
+    response: { schema: { type: 'object' } },
     handle: () => jsonTextResponse((text ??= JSON.stringify(openApiDocument([...routes, route], version, server)))),
   };
   return route;

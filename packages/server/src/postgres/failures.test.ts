@@ -141,7 +141,7 @@ test('a slow database delays followers in other processes, never the run', async
   // A reply has two events, each in its own row.
   const big = 'x'.repeat(150_000);
   await using servers = await startTwoServers([big, big], {
-    server: { limits: { answerAfterMs: 50 } },
+    server: { limits: { respondAfterMs: 50 } },
     relay: { maxBacklogChars: 400_000 },
   });
   await servers.b.send(`/apps/app/users/ann/sessions/s/runs/e-none`);

@@ -22,7 +22,7 @@ test.each(['a', 'b'] as const)(
     await using servers = await startTwoServers([WAIT, { gate, text: 'ready' }], {
       tools,
       // The answer to the continued run waits for its first event for this time.
-      server: { limits: { answerAfterMs: 50 } },
+      server: { limits: { respondAfterMs: 50 } },
     });
     const { path, response } = await servers.a.start();
     const before = await response.text();

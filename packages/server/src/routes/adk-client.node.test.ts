@@ -32,7 +32,7 @@ const textOf = ({ content }: Event) => content?.parts?.map(({ text }) => text).j
 describe('AdkApiClient', () => {
   test('gets every event of a streamed run with heartbeats in between', async () => {
     const gate = new Gate();
-    const { post } = await setUp([{ chunks: ['one ', gate, 'two'] }], { heartbeatMs: 1, answerAfterMs: 0 });
+    const { post } = await setUp([{ chunks: ['one ', gate, 'two'] }], { heartbeatMs: 1, respondAfterMs: 0 });
     const response = await post('/run_sse', STREAM);
     const [stream, copy] = response.body?.tee() ?? [];
     const texts: unknown[] = [];

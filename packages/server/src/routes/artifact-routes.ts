@@ -18,11 +18,11 @@ async function list(request: ServerRequest): Promise<Response> {
 }
 
 function load(request: ServerRequest): Promise<Response> {
-  return answerPart(request, request.queryInteger('version'));
+  return partResponse(request, request.queryInteger('version'));
 }
 
 function loadVersion(request: ServerRequest): Promise<Response> {
-  return answerPart(request, parseCount('version', request.param('version')));
+  return partResponse(request, parseCount('version', request.param('version')));
 }
 
 async function listVersions(request: ServerRequest): Promise<Response> {
@@ -58,9 +58,9 @@ async function save(request: ServerRequest): Promise<Response> {
   return jsonResponse(saved);
 }
 
-function answerPart(request: ServerRequest, version: number | undefined): Promise<Response> {
+function partResponse(request: ServerRequest, version: number | undefined): Promise<Response> {
   const { userId } = request.sessionKey();
-  return request.server.answers.answer(userId, async () => ({
+  return request.server.responses.respond(userId, async () => ({
     parts: [JSON.stringify(await loadPart(request, version))],
   }));
 }
@@ -89,7 +89,7 @@ export const artifactRoutes: readonly HttpRoute[] = [
     path: ARTIFACTS,
     operationId: 'listArtifacts',
     summary: 'The names of the artifacts that the session can load',
-    answer: { schema: { type: 'array', items: { type: 'string' } } },
+    response: { schema: { type: 'array', items: { type: 'string' } } },
     handle: list,
   },
   {
@@ -98,7 +98,7 @@ export const artifactRoutes: readonly HttpRoute[] = [
     operationId: 'saveArtifact',
     summary: 'Saves a part with inlineData, fileData or text as the next version of an artifact',
     body: SAVE,
-    answer: { component: 'ArtifactVersion' },
+    response: { component: 'ArtifactVersion' },
     handle: save,
   },
   {
@@ -107,7 +107,7 @@ export const artifactRoutes: readonly HttpRoute[] = [
     operationId: 'loadArtifact',
     summary: 'An artifact as a part, in its latest or the requested version',
     query: { version: { type: 'integer', description: 'The version. Default: the latest.' } },
-    answer: { component: 'Part' },
+    response: { component: 'Part' },
     errors: [429],
     handle: load,
   },
@@ -116,7 +116,7 @@ export const artifactRoutes: readonly HttpRoute[] = [
     path: ARTIFACT,
     operationId: 'deleteArtifact',
     summary: 'Deletes all versions of an artifact. Succeeds if there are none',
-    answer: { schema: { type: 'null' } },
+    response: { schema: { type: 'null' } },
     handle: remove,
   },
   {
@@ -124,7 +124,7 @@ export const artifactRoutes: readonly HttpRoute[] = [
     path: `${ARTIFACT}/versions`,
     operationId: 'listArtifactVersions',
     summary: 'The versions of an artifact, ascending; empty if it does not exist',
-    answer: { schema: { type: 'array', items: { type: 'integer' } } },
+    response: { schema: { type: 'array', items: { type: 'integer' } } },
     handle: listVersions,
   },
   {
@@ -132,7 +132,7 @@ export const artifactRoutes: readonly HttpRoute[] = [
     path: `${ARTIFACT}/versions/{version}`,
     operationId: 'loadArtifactVersion',
     summary: 'One version of an artifact, as a part',
-    answer: { component: 'Part' },
+    response: { component: 'Part' },
     errors: [429],
     handle: loadVersion,
   },

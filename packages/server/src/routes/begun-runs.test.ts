@@ -26,7 +26,7 @@ async function setUp(
   rootAgent?: BaseAgent,
   resumable = false,
   relay?: RunRelay,
-  answerAfterMs = 0,
+  respondAfterMs = 0,
 ): Promise<Place> {
   const order = new LongRunningFunctionTool({ name: 'order', description: 'Orders.', execute: () => undefined });
   const set = new FunctionTool({ name: 'set', description: 'Sets.', execute: (_args, { state }) => state.set('a', 1) });
@@ -36,7 +36,7 @@ async function setUp(
     agent: rootAgent ?? { tools: [order, set] },
     runner: { resumable },
     relay,
-    limits: { answerAfterMs },
+    limits: { respondAfterMs },
   });
   const stateOf: Place['stateOf'] = async (location) => {
     return (await played.send('GET', `${location}`, undefined, JSON_STATE)).json();

@@ -155,7 +155,7 @@ describe('an unfinished run', () => {
 
   test('ends when its session is deleted', async () => {
     const gate = new Gate();
-    const { url, post } = await setUp([{ text: 'late', gate }], { answerAfterMs: 0 });
+    const { url, post } = await setUp([{ text: 'late', gate }], { respondAfterMs: 0 });
     const response = await post('/run_sse', ASK);
     await gate.reached;
     await fetch(`${url}/apps/app/users/ann/sessions/s`, { method: 'DELETE' });

@@ -69,7 +69,7 @@ export const graphRoutes: readonly HttpRoute[] = [
     path: '/apps/{appName}/users/{userId}/graphs',
     operationId: 'listGraphs',
     summary: 'The graphs of an app, nested ones too, without runs; empty if there are none',
-    answer: { schema: { type: 'array', items: DESCRIPTION } },
+    response: { schema: { type: 'array', items: DESCRIPTION } },
     handle: listGraphs,
   },
   {
@@ -78,7 +78,7 @@ export const graphRoutes: readonly HttpRoute[] = [
     operationId: 'describeGraphs',
     summary:
       'The graphs that ran in a run, with their steps, state and open questions, in flight or ended; empty if there are none',
-    answer: { schema: { type: 'array', items: DESCRIPTION } },
+    response: { schema: { type: 'array', items: DESCRIPTION } },
     handle: describeGraphs,
   },
 ];

@@ -1,7 +1,7 @@
 import { InvalidRequestError, serializeEvent } from '@eventloom/core';
 import { sessionKeyOf } from '@eventloom/core/internal';
 import { readForkSessionRequest, readRewindSessionRequest } from '@eventloom/core/wire';
-import { answerIfExists, IF_EXISTS, NO_SESSION } from '../http/if-exists.ts';
+import { respondIfExists, IF_EXISTS, NO_SESSION } from '../http/if-exists.ts';
 import { checkId } from '../http/request-body.ts';
 import type { ServerRequest } from '../http/server-request.ts';
 import { cursorHeader, jsonTextResponse, NEXT_CURSOR } from '../http/responses.ts';
@@ -21,8 +21,8 @@ async function listEvents(request: ServerRequest): Promise<Response> {
   }
   const { sessionService } = request.runner();
   const listing = { ...key, order, limit: request.queryInteger('limit'), cursor: request.query('cursor') } as const;
-  return answerIfExists(request, 'SESSION_NOT_FOUND', () =>
-    request.server.answers.answer(key.userId, async () => {
+  return respondIfExists(request, 'SESSION_NOT_FOUND', () =>
+    request.server.responses.respond(key.userId, async () => {
       const { events, nextCursor } = await sessionService.listEvents(listing);
       return { parts: eventListParts(events), headers: cursorHeader(nextCursor) };
     }),
@@ -44,7 +44,7 @@ async function fork(request: ServerRequest): Promise<Response> {
   request.quota.count('queued', 1);
   const runner = request.runner();
   const { sessionService } = runner;
-  return request.server.answers.answerChange(key.userId, async () => {
+  return request.server.responses.respondToChange(key.userId, async () => {
     const session = await forkSession(runner, {
       ...key,
       afterEventId,
@@ -72,7 +72,7 @@ export const historyRoutes: readonly HttpRoute[] = [
       cursor: `The ${NEXT_CURSOR} of the previous page, which has the same order.`,
       ifExists: IF_EXISTS,
     },
-    answer: { component: 'Event', isList: true },
+    response: { component: 'Event', isList: true },
     noContent: NO_SESSION,
     errors: [429],
     handle: listEvents,
@@ -84,7 +84,7 @@ export const historyRoutes: readonly HttpRoute[] = [
     summary:
       'Rewinds the session to before an invocation: its own state and artifacts, not the shared ones. Returns the rewind event',
     body: REWIND,
-    answer: { component: 'Event' },
+    response: { component: 'Event' },
     errors: [409],
     handle: rewind,
   },
@@ -95,7 +95,7 @@ export const historyRoutes: readonly HttpRoute[] = [
     summary:
       'Copies the session as it was after an event: its events, own state and artifacts. Returns the new session. State of the user and the app does not change',
     body: FORK,
-    answer: { component: 'Session' },
+    response: { component: 'Session' },
     errors: [409],
     handle: fork,
   },

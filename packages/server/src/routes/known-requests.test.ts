@@ -95,13 +95,13 @@ test('a run that waited in one process and continues in another one is read as i
 test('a request that another process stored while both waited is answered with the run of that process', async () => {
   const first = await setUp([WAIT, 'Thanks.']);
   await first.events(ASK);
-  const second = await setUp([], first.sessionService, { answerAfterMs: 0 });
+  const second = await setUp([], first.sessionService, { respondAfterMs: 0 });
   const lease = await first.sessionService.acquireLease(KEY);
   const answering = first.events(ANSWER);
   await new Promise(setImmediate);
   const repeated = second.send('/run_sse', ANSWER);
   await new Promise(setImmediate);
-  // Fires after the timer of answerAfterMs, which was set earlier.
+  // Fires after the timer of respondAfterMs, which was set earlier.
   await new Promise((resolve) => setTimeout(resolve, 1));
   await first.sessionService.releaseLease(lease);
   const [id] = await answering;

@@ -41,7 +41,7 @@ async function setUp(steps: readonly ScriptedStep[], beforeAgent = (): void => u
       platform,
       relay,
       onError: (error) => errors.push(String(error)),
-      limits: { unfinishedRunsEveryMs, answerAfterMs: 60_000 },
+      limits: { unfinishedRunsEveryMs, respondAfterMs: 60_000 },
     });
     const send = async (method: string, path: string, body?: object, headers: Record<string, string> = {}) =>
       server.fetch(

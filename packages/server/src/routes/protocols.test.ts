@@ -12,7 +12,7 @@ const OWNER = '/p/{appName}/{userId}';
 
 /** A protocol whose routes start, follow, cancel and collect runs. */
 function testProtocol(more: Partial<Protocol> = {}): Protocol {
-  const shared = { method: 'post', summary: '', bodySchema: { type: 'object' }, answer: { schema: {} } } as const;
+  const shared = { method: 'post', summary: '', bodySchema: { type: 'object' }, response: { schema: {} } } as const;
   const keyOf = (request: ProtocolRequest) => ({
     appName: request.param('appName'),
     userId: request.param('userId'),
@@ -120,7 +120,7 @@ describe('a custom protocol', () => {
 
   test('cancels a run in flight, which the ADK routes can follow', async () => {
     const gate = new Gate();
-    const { ask, server } = await setUp([{ gate, text: 'late' }], { limits: { answerAfterMs: 0 } });
+    const { ask, server } = await setUp([{ gate, text: 'late' }], { limits: { respondAfterMs: 0 } });
     const init = { method: 'POST', body: JSON.stringify(say) };
     const streaming = await server.fetch(new Request('http://localhost/p/app/ann', init));
     await gate.reached;
@@ -136,7 +136,7 @@ describe('a custom protocol', () => {
     async (returned) => {
       const reported: unknown[] = [];
       const handle = (): never => returned as never;
-      const odd = { method: 'get', summary: '', answer: { schema: {} }, handle } as const;
+      const odd = { method: 'get', summary: '', response: { schema: {} }, handle } as const;
       const routes = [{ ...odd, path: OWNER, operationId: 'odd' }];
       const commonRoutes = [{ ...odd, path: '/common', operationId: 'common' }];
       const protocols = [{ name: 'odd', routes, commonRoutes }];
@@ -154,7 +154,7 @@ describe('a custom protocol', () => {
 
   test('is not called for a request that names another user, an invalid one or an unknown app', async () => {
     const handle = () => expect.unreachable();
-    const shared = { method: 'get', summary: '', answer: { schema: {} }, handle } as const;
+    const shared = { method: 'get', summary: '', response: { schema: {} }, handle } as const;
     const protocol: Protocol = {
       name: 'naive',
       routes: [
@@ -182,7 +182,7 @@ describe('a custom protocol', () => {
   });
 
   test('whose owner returns no user and app is answered with 500, and the error names the route', async () => {
-    const route = { method: 'get', path: '/q', operationId: 'q', summary: '', answer: { schema: {} } } as const;
+    const route = { method: 'get', path: '/q', operationId: 'q', summary: '', response: { schema: {} } } as const;
     const owner = (() => undefined) as unknown as NonNullable<ProtocolRoute['owner']>;
     const errors: unknown[] = [];
     const { ask } = await setUp([], {
@@ -208,7 +208,7 @@ describe('a custom protocol', () => {
       operationId: 'q',
       summary: '',
       bodySchema: {},
-      answer: { schema: {} },
+      response: { schema: {} },
     } as const;
     const handle = async (request: ProtocolRequest) => {
       const key = { appName: 'app', userId: 'ann', sessionId: 's' };
@@ -249,7 +249,7 @@ describe('a custom protocol', () => {
       path: `/${name}/{appName}/{userId}`,
       operationId: name,
       summary: '',
-      answer: { schema: {} },
+      response: { schema: {} },
       async handle(request: ProtocolRequest) {
         const key = { appName: 'app', userId: 'ann', sessionId: 's' };
         const run = await request.startRun({ ...key, newMessage: { parts: [{ text: 'hi' }] }, streaming: true });
@@ -308,13 +308,13 @@ describe('a custom protocol', () => {
       path: `/${name}`,
       operationId: name,
       summary: '',
-      answer: { contentType: 'text/plain' },
+      response: { contentType: 'text/plain' },
       handle,
     }));
     const { server, ask } = await setUp([], {
       protocols: [{ name: 'p', routes: [], commonRoutes }],
       onError: (error) => reported.push(String(error)),
-      limits: { answerAfterMs: 0 },
+      limits: { respondAfterMs: 0 },
     });
     const get = async (path: string) => server.fetch(new Request(`http://localhost${path}`));
     await expect((await get('/fails')).text()).rejects.toThrow('the server failed to answer; its log says why');
@@ -339,14 +339,14 @@ describe('a custom protocol', () => {
   /** Returns the answers of routes to GET, as `status code`, and what the server reported. */
   async function answersOf(handlers: Readonly<Record<string, () => Response | Promise<Response>>>, method = 'GET') {
     const reported: string[] = [];
-    const shared = { method: 'get', summary: '', answer: { contentType: 'text/plain' } } as const;
+    const shared = { method: 'get', summary: '', response: { contentType: 'text/plain' } } as const;
     const commonRoutes = Object.entries(handlers).map(([name, handle]) => {
       return { ...shared, path: `/${name}`, operationId: name, handle };
     });
     const { ask } = await setUp([], {
       protocols: [{ name: 'p', routes: [], commonRoutes }],
       onError: (error) => reported.push(String(error)),
-      limits: { answerAfterMs: 0 },
+      limits: { respondAfterMs: 0 },
     });
     const answers: Record<string, string> = {};
     for (const name of Object.keys(handlers)) {
@@ -409,7 +409,7 @@ describe('a custom protocol', () => {
     };
     const handle = () =>
       new Response(new ReadableStream(source, { highWaterMark: 0 }), { headers: { 'content-length': '7' } });
-    const route = { method: 'get', path: '/long', operationId: 'long', summary: '', answer: { schema: {} } } as const;
+    const route = { method: 'get', path: '/long', operationId: 'long', summary: '', response: { schema: {} } } as const;
     const { server } = await setUp([], {
       protocols: [{ name: 'p', routes: [], commonRoutes: [{ ...route, handle }] }],
       onError: (error) => reported.push(String(error)),
@@ -464,7 +464,7 @@ describe('a custom protocol', () => {
         { ...route, path: `${OWNER}/body`, operationId: 'lateBody', handle: streamed((request) => request.json()) },
       ],
     };
-    const limits = { maxRunsPerUser: 1, maxBodyBytesInFlightPerUser: 100, answerAfterMs: 0 };
+    const limits = { maxRunsPerUser: 1, maxBodyBytesInFlightPerUser: 100, respondAfterMs: 0 };
     const steps = Array.from({ length: 3 }, () => 'done');
     const { server } = await setUp(steps, { protocols: [protocol, testProtocol()], limits });
     const ask = async (path: string, body: unknown) => {
@@ -521,7 +521,7 @@ describe('a custom protocol', () => {
 
   test('refuses the methods of a user in routes without a user and in owner, with what to write', async () => {
     const errors: string[] = [];
-    const spec = { method: 'post', summary: '', bodySchema: {}, answer: { schema: {} } } as const;
+    const spec = { method: 'post', summary: '', bodySchema: {}, response: { schema: {} } } as const;
     const key = { appName: 'app', userId: 'ann', sessionId: 's' };
     const methods = [
       'startRun',
@@ -579,7 +579,7 @@ describe('a custom protocol', () => {
   });
 
   test('answers routes without a user, public ones without authentication, and paths with several segments', async () => {
-    const page = { method: 'get', summary: '', answer: { contentType: 'text/plain' } } as const;
+    const page = { method: 'get', summary: '', response: { contentType: 'text/plain' } } as const;
     const commonRoutes = [
       {
         ...page,
@@ -599,7 +599,7 @@ describe('a custom protocol', () => {
 });
 
 test('a public route does not exempt other methods of its path from the host check', async () => {
-  const shared = { path: '/card', summary: '', answer: { contentType: 'text/plain' } };
+  const shared = { path: '/card', summary: '', response: { contentType: 'text/plain' } };
   const card = {
     ...shared,
     method: 'get',
@@ -623,7 +623,7 @@ test('a protocol with a path of several segments replaces no other route', async
     path: '/{path+}',
     operationId: 'rest',
     summary: '',
-    answer: { contentType: 'text/plain' },
+    response: { contentType: 'text/plain' },
     handle: (request: { param(name: string): string }) => new Response(`rest: ${request.param('path')}`),
   } as const;
   const owned = {
@@ -660,7 +660,7 @@ test.each([false, true])(
       path,
       operationId: path.replaceAll(/\W/g, '_'),
       summary: '',
-      answer: { contentType: 'text/plain' },
+      response: { contentType: 'text/plain' },
       handle: () => new Response(path),
     }));
     const protocols = [{ name: 'p', routes: [], commonRoutes: isReversed ? commonRoutes.reverse() : commonRoutes }];
@@ -739,12 +739,16 @@ describe('createServer', () => {
     ['no route in the list', [testProtocol({ routes: [null as never] })], 'test: expected a route, got null'],
     ['no operationId', [withRoute({ operationId: undefined })], "operationId: is missing; write operationId: 'say'"],
     [
-      'no answer',
-      [withRoute({ answer: undefined })],
-      "answer: is missing; write answer: { contentType: 'text/plain' }",
+      'no response',
+      [withRoute({ response: undefined })],
+      "response: is missing; write response: { contentType: 'text/plain' }",
     ],
-    ['an empty answer', [withRoute({ answer: {} })], 'answer: expected the schema or the content type of the answer'],
-    ['an answer of a wrong kind', [withRoute({ answer: { contentType: 1 } })], 'answer: expected the schema or'],
+    [
+      'an empty response',
+      [withRoute({ response: {} })],
+      'response: expected the schema or the content type of the response',
+    ],
+    ['a response of a wrong kind', [withRoute({ response: { contentType: 1 } })], 'response: expected the schema or'],
     ['a summary that is not text', [withRoute({ summary: 1 })], 'summary: expected a string, got the number 1'],
     [
       'a status that is not an error',

@@ -8,7 +8,7 @@ import {
   invocationHeader,
   sseResponse,
 } from '../http/responses.ts';
-import { answerIfExists, IF_EXISTS } from '../http/if-exists.ts';
+import { respondIfExists, IF_EXISTS } from '../http/if-exists.ts';
 import type { HttpRoute } from '../http/route.ts';
 import { parsePosition } from '../runs/run-log.ts';
 import { RUN_STATE_SCHEMA } from '../runs/run-state.ts';
@@ -26,7 +26,7 @@ async function follow(request: ServerRequest): Promise<Response> {
   const { runs } = request.server;
   const key = request.sessionKey();
   if (acceptsJson(request.raw))
-    return answerIfExists(request, 'RUN_NOT_FOUND', async () => {
+    return respondIfExists(request, 'RUN_NOT_FOUND', async () => {
       const state = await runs.follower.state(request.runner(), key, runIdOf(request));
       return jsonResponse(state, {
         ...invocationHeader(state.invocationId),
@@ -95,10 +95,10 @@ export const runBufferRoutes: readonly HttpRoute[] = [
       'Last-Event-ID': 'The same, and takes precedence over the query.',
       Accept: 'application/json requests the state of the run instead of its events.',
     },
-    answer: { stream: 'Event' },
+    response: { stream: 'Event' },
     asJson: RUN_STATE_SCHEMA,
     noContent: 'The run has ended, and there are no more events; with `ifExists=true`: the run does not exist',
-    answerHeaders: { [INVOCATION_ID_HEADER]: 'The invocation id of the run.' },
+    responseHeaders: { [INVOCATION_ID_HEADER]: 'The invocation id of the run.' },
     codes: [...RUN_CODES, 'RUN_EVENT_NOT_FOUND', 'RUN_NOT_BEGUN', 'RUN_EVENTS_GONE', 'TOO_MANY_READERS'],
     handle: follow,
   },
@@ -108,8 +108,8 @@ export const runBufferRoutes: readonly HttpRoute[] = [
     operationId: 'cancelRun',
     summary:
       'Ends a run that is in flight or waits for an answer; its committed events stay. Does not change a run that has ended',
-    answer: { schema: { type: 'null' } },
-    alsoAnswers: { 202: 'The run was asked to end, and has not ended yet; ask for its state' },
+    response: { schema: { type: 'null' } },
+    otherStatuses: { 202: 'The run was asked to end, and has not ended yet; ask for its state' },
     codes: [...RUN_CODES, 'SESSION_BUSY', 'RUN_OPEN'],
     handle: cancel,
   },

@@ -69,7 +69,7 @@ async function run(request: ServerRequest): Promise<Response> {
   const { log, known } = requested;
   if (known) return runEvents(request, requested, known.invocationId);
   await log.ended;
-  if (log.publication && !runs.isDraining) await within(platform, log.publication.announced, limits.answerAfterMs);
+  if (log.publication && !runs.isDraining) await within(platform, log.publication.announced, limits.respondAfterMs);
   const { end } = log;
   const isCopied = end?.kind === 'copied' && !end.failure;
   if (isCopied || (EventloomError.isInstance(end?.failure) && isOnlyEvent(request, log, end.failure)))
@@ -77,7 +77,11 @@ async function run(request: ServerRequest): Promise<Response> {
   const failure = end?.failure ?? (log.gonePosition > log.beginPosition ? tooLong(log) : undefined);
   if (failure) return failedResponse(request, log, failure);
   const events = log.framesAfter(log.beginPosition, Infinity).map(({ json }) => json);
-  return request.server.answers.answerText(log.key.userId, `[${events.join(',')}]`, invocationHeader(log.invocationId));
+  return request.server.responses.respondWithText(
+    log.key.userId,
+    `[${events.join(',')}]`,
+    invocationHeader(log.invocationId),
+  );
 }
 
 /** True if a run failed in a call of its model, which clients of an ADK runner get as an event only. */
@@ -108,12 +112,12 @@ async function runEvents(request: ServerRequest, requested: RequestedRun, invoca
     const json = serializeEvent(event);
     events.push(json);
     chars += json.length;
-    request.quota.count('answerChars', json.length);
+    request.quota.count('responseChars', json.length);
     if (chars > request.server.limits.maxRunChars)
       return errorResponse(tooLong({ invocationId, key: requested.log.key }), headers);
   }
-  request.quota.count('answerChars', -chars);
-  return request.server.answers.answerText(requested.log.key.userId, `[${events.join(',')}]`, headers);
+  request.quota.count('responseChars', -chars);
+  return request.server.responses.respondWithText(requested.log.key.userId, `[${events.join(',')}]`, headers);
 }
 
 async function runSse(request: ServerRequest): Promise<Response> {
@@ -159,7 +163,7 @@ async function begin(request: ServerRequest): Promise<Response> {
   } else {
     if (webhook) webhooks?.noteStored(key, log.ended);
     if (log.end?.failure && !log.hasBegun) return failedResponse(request, log, log.end.failure);
-    if (log.publication) await within(platform, log.publication.announced, limits.answerAfterMs);
+    if (log.publication) await within(platform, log.publication.announced, limits.respondAfterMs);
     state = await recordedState(request, log);
   }
   const { invocationId } = state;
@@ -251,7 +255,7 @@ function noSessionError(key: SessionKey, cause: Error): SessionNotFoundError {
 
 function tooLong({ invocationId, key }: Pick<RunLog, 'invocationId' | 'key'>): RunEventsGoneError {
   return new RunEventsGoneError(
-    `the run ${invocationId} has completed, but its events exceed the maximum size of one answer; ` +
+    `the run ${invocationId} has completed, but its events exceed the maximum size of one response; ` +
       `read session ${JSON.stringify(key.sessionId)}, or use /run_sse`,
   );
 }
@@ -297,7 +301,7 @@ export const runRoutes: readonly HttpRoute[] = [
     operationId: 'run',
     summary: 'Runs the agent on a message, or resumes a run, and returns all events when the run has ended',
     body: RUN,
-    answer: { component: 'Event', isList: true },
+    response: { component: 'Event', isList: true },
     errors: [409, 410, 422, 502],
     owner: async (request) => parseRunBody(request, await request.json()),
     handle: run,
@@ -313,7 +317,7 @@ export const runRoutes: readonly HttpRoute[] = [
       'Last-Event-ID': 'Also requests the numbers; the run is streamed from its start.',
     },
     body: RUN,
-    answer: { stream: 'Event' },
+    response: { stream: 'Event' },
     errors: [409, 422, 502],
     owner: async (request) => parseRunBody(request, await request.json()),
     handle: runSse,
@@ -328,8 +332,8 @@ export const runRoutes: readonly HttpRoute[] = [
         'wait=<seconds>: the time that the client waits for a session that another run holds. Default 30, at most 60. After that the run does not begin: SESSION_BUSY.',
     },
     bodySchema: START_BODY,
-    answer: { schema: RUN_STATE_SCHEMA },
-    answerHeaders: {
+    response: { schema: RUN_STATE_SCHEMA },
+    responseHeaders: {
       Location: 'The address at which the run is followed, inspected and cancelled.',
       [INVOCATION_ID_HEADER]: 'The invocation id of the run.',
     },

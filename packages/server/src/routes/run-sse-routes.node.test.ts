@@ -46,7 +46,7 @@ describe('POST /run_sse', () => {
 
   test('sends the invocation id before the first event, and each chunk before the next is made', async () => {
     const [first, second] = [new Gate(), new Gate()];
-    const { post } = await setUp([{ chunks: [first, 'one', second, 'two'] }], { answerAfterMs: 0 });
+    const { post } = await setUp([{ chunks: [first, 'one', second, 'two'] }], { respondAfterMs: 0 });
     const response = await post('/run_sse', STREAM);
     expect(response.headers.get('Eventloom-Invocation-Id')).toMatch(/^e-/);
     const reader = (response.body ?? new ReadableStream()).getReader();
@@ -101,7 +101,7 @@ describe('POST /run_sse', () => {
 
   test('is refused immediately in a busy session with onBusy reject', async () => {
     const gate = new Gate();
-    const { post } = await setUp([{ text: 'done', gate }], { answerAfterMs: 0 });
+    const { post } = await setUp([{ text: 'done', gate }], { respondAfterMs: 0 });
     const first = await post('/run_sse', ASK);
     await gate.reached;
     const second = await post('/run', { ...ASK, onBusy: 'reject' });
@@ -113,7 +113,7 @@ describe('POST /run_sse', () => {
 
   test('is refused when the server has its maximum number of runs', async () => {
     const gate = new Gate();
-    const { post } = await setUp([{ text: 'done', gate }], { answerAfterMs: 0, maxRuns: 1 });
+    const { post } = await setUp([{ text: 'done', gate }], { respondAfterMs: 0, maxRuns: 1 });
     const first = await post('/run_sse', ASK);
     const second = await post('/run_sse', ASK);
     expect([second.status, second.headers.get('retry-after')]).toEqual([503, '1']);

@@ -38,19 +38,19 @@ function listApps(request: ServerRequest<FrontContext>): Response {
   return jsonResponse({ apps });
 }
 
-function answerOk(): Response {
+function okResponse(): Response {
   return jsonResponse({ status: 'ok' });
 }
 
-async function answerReadiness({ server }: ServerRequest<FrontContext>): Promise<Response> {
+async function readinessResponse({ server }: ServerRequest<FrontContext>): Promise<Response> {
   const isReachable = server.runs.isDraining || (await server.isStorageReachable?.());
-  if (isReachable !== false && !server.runs.isDraining) return answerOk();
+  if (isReachable !== false && !server.runs.isDraining) return okResponse();
   const status = server.runs.isDraining ? 'shutting down' : 'storage unavailable';
   return new Response(JSON.stringify({ status }), { status: 503, headers: { 'content-type': 'application/json' } });
 }
 
 /** Time limit for an answer of the storage, in milliseconds: probes time out after a few seconds. */
-const STORAGE_ANSWER_MS = 2000;
+const STORAGE_TIMEOUT_MS = 2000;
 /** Time for which a successful check is reused, in milliseconds, so that requests without authentication cause few writes. */
 const GOOD_FOR_MS = 1000;
 
@@ -68,7 +68,7 @@ export function createStorageProbe(runners: Iterable<Runner>, platform: Platform
   let goodSinceMs = -Infinity;
   const ask = async (): Promise<boolean> => {
     const late = Promise.withResolvers<boolean>();
-    const callOff = platform.schedule(STORAGE_ANSWER_MS, () => late.resolve(false));
+    const callOff = platform.schedule(STORAGE_TIMEOUT_MS, () => late.resolve(false));
     try {
       // Every request that needs the storage reports the failure.
       const isGood = await Promise.race([askAll().catch(() => false), late.promise]);
@@ -92,37 +92,37 @@ export const serverRoutes: readonly HttpRoute<FrontContext>[] = [
     path: '/health',
     operationId: 'health',
     summary: 'Succeeds if the server answers',
-    answer: { schema: OK },
+    response: { schema: OK },
     isPublic: true,
-    handle: answerOk,
+    handle: okResponse,
   },
   {
     method: 'get',
     path: '/livez',
     operationId: 'livez',
     summary: 'Succeeds if the process is alive',
-    answer: { schema: OK },
+    response: { schema: OK },
     isPublic: true,
-    handle: answerOk,
+    handle: okResponse,
   },
   {
     method: 'get',
     path: '/readyz',
     operationId: 'readyz',
     summary: 'Succeeds if the server accepts runs; 503 if it is shutting down, or its storage cannot be written',
-    answer: { schema: OK },
-    alsoAnswers: {
+    response: { schema: OK },
+    otherStatuses: {
       503: 'The server is shutting down, or the storage of its sessions does not answer or does not accept writes',
     },
     isPublic: true,
-    handle: answerReadiness,
+    handle: readinessResponse,
   },
   {
     method: 'get',
     path: '/version',
     operationId: 'version',
     summary: 'The version of the server',
-    answer: { schema: TEXTS },
+    response: { schema: TEXTS },
     handle: ({ server }) => jsonResponse(server.version),
   },
   {
@@ -133,7 +133,7 @@ export const serverRoutes: readonly HttpRoute<FrontContext>[] = [
     query: {
       detailed: '`true` returns `{ apps }` with the root agent and the description of each app, like the ADK.',
     },
-    answer: { schema: APPS },
+    response: { schema: APPS },
     handle: listApps,
   },
 ];

@@ -17,10 +17,10 @@ import {
 } from '@eventloom/core/wire';
 import type { Runner } from '@eventloom/runner';
 import type { ServerRequest } from '../http/server-request.ts';
-import { answerIfExists, IF_EXISTS, NO_SESSION } from '../http/if-exists.ts';
+import { respondIfExists, IF_EXISTS, NO_SESSION } from '../http/if-exists.ts';
 import { inTurns } from '../http/in-turns.ts';
 import { checkEventCounts, checkId } from '../http/request-body.ts';
-import { type AnswerText, SMALL_CHARS } from '../http/large-answers.ts';
+import { type ResponseText, SMALL_CHARS } from '../http/large-responses.ts';
 import { cursorHeader, jsonResponse, NEXT_CURSOR } from '../http/responses.ts';
 import type { BodySpec, HttpRoute } from '../http/route.ts';
 import { readSessionText, sessionListParts, sessionParts } from '../http/session-text.ts';
@@ -43,7 +43,7 @@ async function create(request: ServerRequest): Promise<Response> {
   const { sessionId, state, events } = await readCreation(request, await request.json(true));
   if (sessionId !== undefined) checkId('sessionId', sessionId);
   request.checkStateAccess('state', Object.keys(state ?? {}));
-  return server.answers.answerChange(userId, async () =>
+  return server.responses.respondToChange(userId, async () =>
     createdText(runner, await createSessionWithEvents(runner, server, { userId, sessionId, state, events })),
   );
 }
@@ -58,7 +58,7 @@ async function readCreation(
 }
 
 /** Returns the text of a new session. One with events or much state is read again when it is answered. */
-function createdText({ sessionService }: Runner, session: Session): () => AnswerText | Promise<AnswerText> {
+function createdText({ sessionService }: Runner, session: Session): () => ResponseText | Promise<ResponseText> {
   if (session.lastSeq === 0 && weigh(session.state) <= SMALL_CHARS) return () => ({ parts: sessionParts(session) });
   const key = sessionKeyOf(session);
   return () => readSessionText(sessionService, key);
@@ -76,7 +76,7 @@ async function createWithId(request: ServerRequest): Promise<Response> {
   request.checkStateAccess('state', Object.keys(state ?? {}));
   const runner = request.runner();
   const { server } = request;
-  return server.answers.answerChange(userId, async () =>
+  return server.responses.respondToChange(userId, async () =>
     createdText(runner, await createSessionWithEvents(runner, server, { userId, sessionId, state, events })),
   );
 }
@@ -98,7 +98,7 @@ async function list(request: ServerRequest): Promise<Response> {
     limit: request.queryInteger('limit'),
     cursor: request.query('cursor'),
   };
-  return request.server.answers.answer(userId, async () => {
+  return request.server.responses.respond(userId, async () => {
     const { sessions, nextCursor } = await sessionService.listSessions(listing);
     return { parts: sessionListParts(sessions), headers: cursorHeader(nextCursor) };
   });
@@ -111,8 +111,8 @@ async function get(request: ServerRequest): Promise<Response> {
     afterTimestamp: request.queryNumber('afterTimestamp'),
   };
   const { sessionService } = request.runner();
-  return answerIfExists(request, 'SESSION_NOT_FOUND', () =>
-    request.server.answers.answer(key.userId, () => readSessionText(sessionService, key, config)),
+  return respondIfExists(request, 'SESSION_NOT_FOUND', () =>
+    request.server.responses.respond(key.userId, () => readSessionText(sessionService, key, config)),
   );
 }
 
@@ -122,7 +122,7 @@ async function patch(request: ServerRequest): Promise<Response> {
   request.checkStateAccess('stateDelta', Object.keys(stateDelta));
   request.quota.count('queued', 1);
   const runner = request.runner();
-  return request.server.answers.answerChange(key.userId, async () => {
+  return request.server.responses.respondToChange(key.userId, async () => {
     await patchState(runner, key, stateDelta);
     return () => readSessionText(runner.sessionService, key);
   });
@@ -162,7 +162,7 @@ export const sessionRoutes: readonly HttpRoute[] = [
     operationId: 'createSession',
     summary: 'Creates a session, with a generated id if the body has none',
     body: CREATE,
-    answer: { component: 'Session' },
+    response: { component: 'Session' },
     errors: [409],
     handle: create,
   },
@@ -175,7 +175,7 @@ export const sessionRoutes: readonly HttpRoute[] = [
       limit: { type: 'integer', description: 'Maximum number of sessions, at most 1000. Default 1000.' },
       cursor: `The ${NEXT_CURSOR} of the previous page.`,
     },
-    answer: { component: 'Session', isList: true },
+    response: { component: 'Session', isList: true },
     errors: [429],
     handle: list,
   },
@@ -185,7 +185,7 @@ export const sessionRoutes: readonly HttpRoute[] = [
     operationId: 'createSessionWithId',
     summary: 'Creates a session with this id. A body with keys that the schema lacks is the state itself',
     body: CREATE,
-    answer: { component: 'Session' },
+    response: { component: 'Session' },
     errors: [409],
     handle: createWithId,
   },
@@ -199,7 +199,7 @@ export const sessionRoutes: readonly HttpRoute[] = [
       afterTimestamp: { type: 'number', description: 'Only events at or after this time, in seconds.' },
       ifExists: IF_EXISTS,
     },
-    answer: { component: 'Session' },
+    response: { component: 'Session' },
     noContent: NO_SESSION,
     errors: [429],
     handle: get,
@@ -210,7 +210,7 @@ export const sessionRoutes: readonly HttpRoute[] = [
     operationId: 'patchSession',
     summary: 'Changes the state of a session with an event, once no run holds the session',
     body: PATCH,
-    answer: { component: 'Session' },
+    response: { component: 'Session' },
     errors: [409],
     handle: patch,
   },
@@ -220,7 +220,7 @@ export const sessionRoutes: readonly HttpRoute[] = [
     operationId: 'deleteSession',
     summary:
       'Ends the runs of a session and deletes it with its artifacts, but keeps those of the user. Succeeds if there is no such session',
-    answer: { schema: { type: 'null' } },
+    response: { schema: { type: 'null' } },
     errors: [503],
     handle: remove,
   },

@@ -33,7 +33,7 @@ function setUp(
   const authenticate = (request: Request) => ({ userId: request.headers.get('authorization') ?? '' });
   const server = createServer({
     runners: [runner],
-    limits: { answerAfterMs: 0, ...limits },
+    limits: { respondAfterMs: 0, ...limits },
     onError: () => undefined,
     ...(isOpen ? {} : { authenticate }),
   });
@@ -167,7 +167,7 @@ describe('runs in flight', () => {
       sessionService: new InMemorySessionService(),
       autoCreateSession: true,
     });
-    const server = createServer({ runners: [runner], limits: { answerAfterMs: 0, maxRunsPerUser: 1 } });
+    const server = createServer({ runners: [runner], limits: { respondAfterMs: 0, maxRunsPerUser: 1 } });
     const send = (path: string) =>
       server.fetch(
         new Request(`http://localhost${path}`, { method: 'POST', body: JSON.stringify(bodyOf('ann', path)) }),
@@ -194,7 +194,7 @@ test('each run that one request of a protocol starts counts until it has ended',
     path: '/pairs/{appName}/{userId}',
     operationId: 'startPair',
     summary: 'Starts two runs',
-    answer: { schema: {} },
+    response: { schema: {} },
     async handle(request: ProtocolRequest) {
       for (const sessionId of ['s', 't'])
         await request.startRun({ ...KEY, sessionId, newMessage: { parts: [{ text: 'hi' }] } });
@@ -202,7 +202,7 @@ test('each run that one request of a protocol starts counts until it has ended',
     },
   } as const;
   const protocols = [{ name: 'pairs', routes: [route] }];
-  const server = createServer({ runners: [runner], protocols, limits: { answerAfterMs: 0, maxRunsPerUser: 2 } });
+  const server = createServer({ runners: [runner], protocols, limits: { respondAfterMs: 0, maxRunsPerUser: 2 } });
   const send = async (path: string, body?: object) =>
     server.fetch(
       new Request(`http://localhost${path}`, { method: 'POST', ...(body && { body: JSON.stringify(body) }) }),
@@ -248,10 +248,10 @@ test('each run of a protocol has one connection, which is counted before the run
     path: `/${name}/{appName}/{userId}/{s}`,
     operationId: name,
     summary: '',
-    answer: { schema: {} },
+    response: { schema: {} },
     handle,
   }));
-  const limits = { answerAfterMs: 0, maxReadersPerUser: 1 };
+  const limits = { respondAfterMs: 0, maxReadersPerUser: 1 };
   const server = createServer({ runners: [runner], protocols: [{ name: 'p', routes }], limits });
   const post = async (name: string, s: string) =>
     server.fetch(new Request(`http://localhost/${name}/app/ann/${s}`, { method: 'POST' }));

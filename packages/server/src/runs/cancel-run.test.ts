@@ -34,7 +34,7 @@ async function setUp(isRelayed: boolean, plugins: readonly BasePlugin[] = []) {
     const runner = new Runner({ appName: 'app', agent, sessionService, plugins, resumable: true });
     const relay = isRelayed ? new InMemoryRunRelay(network) : undefined;
     // A cancellation is answered with 200, even on a slow machine.
-    const limits = { answerAfterMs: 60_000 };
+    const limits = { respondAfterMs: 60_000 };
     const server = createServer({ runners: [runner], relay, limits, onError: () => undefined });
     servers.push(server);
     const ask = async (path: string, init: RequestInit = {}): Promise<{ status: number; text: string }> => {

@@ -105,7 +105,7 @@ export class RunCanceller {
 
   async #cancelOwn(runner: CancellingRunner, log: RunLog): Promise<boolean> {
     log.cancel();
-    await within(this.#options.platform, log.ended, this.#options.limits.answerAfterMs);
+    await within(this.#options.platform, log.ended, this.#options.limits.respondAfterMs);
     // The session still has an open run if its end could not be stored, or its agent takes long to close. A run that has ended may have
     // calls that wait for answers.
     const { end } = log;
@@ -160,7 +160,7 @@ export class RunCanceller {
     } catch (error) {
       const { platform, limits } = this.#options;
       if (UnfinishedRunError.isInstance(error))
-        await within(platform, this.#hub.unfinished.finish(error.run), limits.answerAfterMs);
+        await within(platform, this.#hub.unfinished.finish(error.run), limits.respondAfterMs);
       else if (!SessionBusyError.isInstance(error)) throw error;
       if ((await runner.sessionService.findRun({ ...key, id: invocationId }))?.open)
         await this.#cancel(runner, key, invocationId);
@@ -183,7 +183,7 @@ export class RunCanceller {
       over.resolve();
     };
     const stopFollowing = relay.follow(key, invocationId, lastPosition, { mirror: () => undefined, mirrorEnded });
-    await within(this.#options.platform, over.promise, this.#options.limits.answerAfterMs);
+    await within(this.#options.platform, over.promise, this.#options.limits.respondAfterMs);
     stopFollowing();
     // The process may have died, or does not answer: the session decides. A run that waits there, or whose process died before it stored
     // anything, is not in the session. A run that has ended may have calls that wait for answers.

@@ -175,7 +175,7 @@ test('a cancelled run whose plugin does not return is ended in its session, whic
   const gate = new Gate();
   const steps: ScriptedStep[] = [{ text: 'never', gate }, 'next'];
   const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel(steps) });
-  const limits = { answerAfterMs: 1 };
+  const limits = { respondAfterMs: 1 };
   const { start, send, stateOf } = await setUp(steps, true, undefined, agent, [new Hanging()], limits);
   const path = await start();
   await gate.reached;
@@ -186,7 +186,7 @@ test('a cancelled run whose plugin does not return is ended in its session, whic
 });
 
 test('large events that are read from the session count as answers that the user has not read', async () => {
-  const limits = { maxAnswerCharsPerUser: 1024 * 1024 };
+  const limits = { maxResponseCharsPerUser: 1024 * 1024 };
   const text = 'x'.repeat(600 * 1024);
   const first = await setUp([{ text }], false);
   const path = await first.start();

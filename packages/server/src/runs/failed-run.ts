@@ -63,7 +63,7 @@ export async function endOfFailedRun(
     return endOfStoppedRun(hub, log, asksToSendAgain ? stoppedError(failure) : failure, service);
   }
   if (StorageError.isInstance(failure) && failure.retryable)
-    return { kind: 'refused', failure: unansweredStart(failure, log.requestId) };
+    return { kind: 'refused', failure: unconfirmedStart(failure, log.requestId) };
   const { requestId } = log;
   if (!asksToSendAgain) {
     const isCancelled = log.isCancelled && failure === log.stopReason;
@@ -144,11 +144,11 @@ async function endInSession(
 }
 
 /** Returns the end of the log of a run whose storage does not answer, so that its readers get the reason before the process ends. */
-export function endOfUnansweredRun({ hasBegun, requestId }: RunLog): LogEnd {
+export function endOfUnconfirmedRun({ hasBegun, requestId }: RunLog): LogEnd {
   const failure = new StorageError('the storage did not answer before the server shut down');
   return hasBegun
     ? { kind: 'left', failure: openRunError(failure) }
-    : { kind: 'refused', failure: unansweredStart(failure, requestId) };
+    : { kind: 'refused', failure: unconfirmedStart(failure, requestId) };
 }
 
 /**
@@ -161,7 +161,10 @@ function stoppedError(cause: Error): RunAbortedError {
 }
 
 /** Returns the error of a run whose start the storage did not answer, because a frozen database may still store the message later. */
-function unansweredStart({ message, publicMessage, cause }: StorageError, requestId: string | undefined): StorageError {
+function unconfirmedStart(
+  { message, publicMessage, cause }: StorageError,
+  requestId: string | undefined,
+): StorageError {
   const how =
     requestId === undefined ? 'read the session before you send it again' : 'send it again with this requestId';
   const advice = `; the message may have been stored nevertheless: ${how}`;

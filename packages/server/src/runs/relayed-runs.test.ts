@@ -322,8 +322,8 @@ describe('cancelling a run of another process', () => {
     expect([relay.mirrors.size, platform.pendingTimers]).toEqual([0, 0]);
   });
 
-  test('waits at most answerAfterMs', async () => {
-    const { cancel, relay, platform } = setUp({ answerAfterMs: 700 });
+  test('waits at most respondAfterMs', async () => {
+    const { cancel, relay, platform } = setUp({ respondAfterMs: 700 });
     const cancelled = cancel();
     expect(await platform.nextTimer()).toBe(700);
     platform.advance(700);
@@ -353,7 +353,7 @@ describe('cancelling a run of another process', () => {
     const cancelled = Promise.all([cancel(), cancel()]);
     await platform.nextTimer();
     if (how === 'is lost') relay.lose();
-    else platform.advance(DEFAULT_LIMITS.answerAfterMs);
+    else platform.advance(DEFAULT_LIMITS.respondAfterMs);
     expect(await cancelled).toEqual([true, true]);
     const { events = [] } = (await sessionService.getSession(KEY)) ?? {};
     expect(events.slice(2)).toMatchObject([{ errorCode: 'RUN_ABORTED', errorMessage: 'the run was cancelled' }]);

@@ -16,7 +16,7 @@ import type { RequestQuota, UserQuotas } from '../http/user-quotas.ts';
 import { boundsOf, type ServerLimits } from '../server-limits.ts';
 import { type LogEnd, type RecordedRun, RunLog, runName } from './run-log.ts';
 import { RunMemory } from './run-memory.ts';
-import { endOfFailedRun, endOfUnansweredRun, reportFailure, SESSION_DELETED } from './failed-run.ts';
+import { endOfFailedRun, endOfUnconfirmedRun, reportFailure, SESSION_DELETED } from './failed-run.ts';
 import { openError } from './run-mirror.ts';
 import { RunCanceller } from './cancel-run.ts';
 import { RunFollower } from './follow-run.ts';
@@ -344,7 +344,7 @@ export class RunHub {
 
   /**
    * Resolves when the response to the start of a run can begin: at its first frame or its end; with a relay, not before
-   * every process can find the run; and at the latest after `limits.answerAfterMs`. Never rejects.
+   * every process can find the run; and at the latest after `limits.respondAfterMs`. Never rejects.
    */
   async untilReadable(log: RunLog): Promise<void> {
     const { firstFrame, publication } = log;
@@ -352,7 +352,7 @@ export class RunHub {
     await new Promise<void>((resolve) => void this.platform.schedule(0, resolve));
     if (log.end && !publication) return;
     const readable = publication ? Promise.all([firstFrame, publication.announced]) : firstFrame;
-    await within(this.platform, readable, this.limits.answerAfterMs);
+    await within(this.platform, readable, this.limits.respondAfterMs);
   }
 
   /** Cancels or forgets a run because another process asks for it. */
@@ -418,7 +418,7 @@ export class RunHub {
     for (const callOff of callsOff) callOff();
     // These runs wait for a storage that does not answer.
     for (const log of this.#active.values()) {
-      const end = endOfUnansweredRun(log);
+      const end = endOfUnconfirmedRun(log);
       log.endWith(end);
       reportFailure(this, log, end);
     }

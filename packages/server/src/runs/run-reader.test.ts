@@ -55,7 +55,7 @@ describe('writes to a reader', () => {
 describe('a large event', () => {
   const MEBI = 1024 * 1024;
   const eventOf = (text: string) => createEvent({ id: 'e', timestamp: 0, author: 'a', content: { parts: [{ text }] } });
-  const limits = { maxAnswerCharsPerUser: 4 * MEBI, maxAnswerChars: 8 * MEBI, heartbeatMs: 1000 };
+  const limits = { maxResponseCharsPerUser: 4 * MEBI, maxResponseChars: 8 * MEBI, heartbeatMs: 1000 };
   const decoder = new TextDecoder();
 
   test('is written in parts that do not split characters, as the client reads', async () => {
@@ -69,11 +69,11 @@ describe('a large event', () => {
     for (let next = await reader.read(); !next.done; next = await reader.read()) {
       expect(next.value.length).toBeLessThanOrEqual(4 * 64 * 1024);
       text += decoder.decode(next.value);
-      counts.add(quotas.total.answerChars);
+      counts.add(quotas.total.responseChars);
     }
     expect(text).toBe(`id: 1\ndata: ${JSON.stringify(event)}\n\nid: 2\ndata: ${JSON.stringify(say('end'))}\n\n`);
     expect(counts.size).toBe(2);
-    expect(quotas.total.answerChars).toBe(0);
+    expect(quotas.total.responseChars).toBe(0);
   });
 
   test('is kept by as many readers as there is room for, and the others can follow the run again', async () => {
@@ -89,12 +89,12 @@ describe('a large event', () => {
     const kept = firsts.filter((text) => text.startsWith('id: 1\n'));
     expect(kept.map(({ length }) => length)).toEqual([64 * 1024, 64 * 1024]);
     expect(firsts.slice(2).map(shorten)).toEqual(firsts.slice(2).map(() => '- SLOW_READER'));
-    expect(quotas.total.answerChars).toBeLessThanOrEqual(limits.maxAnswerCharsPerUser);
+    expect(quotas.total.responseChars).toBeLessThanOrEqual(limits.maxResponseCharsPerUser);
     // The two clients read nothing more.
     platform.advance(2000);
     platform.advance(2000);
     await Promise.resolve();
-    expect([quotas.total.answerChars, run.readers.size]).toEqual([0, 0]);
+    expect([quotas.total.responseChars, run.readers.size]).toEqual([0, 0]);
     expect(await readFirst()).toHaveLength(64 * 1024);
   });
 

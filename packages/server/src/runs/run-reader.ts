@@ -27,7 +27,7 @@ export interface EarlierFrames {
 /**
  * One connection that reads a log as server-sent events. It has a position and no frames: a slow reader falls behind
  * until its next frame was dropped, and is then disconnected with a reason. Only a large text, which is written in parts, stays in memory
- * until the connection has taken it; it counts as an answer that the user's clients have not read.
+ * until the connection has taken it; it counts as a response that the user's clients have not read.
  *
  * The first frame is written at once; further frames of the same tick are joined into one write.
  */
@@ -448,7 +448,7 @@ export class RunReaders {
   hold(userId: string, chars: number): RequestQuota {
     const held = new RequestQuota(this.#options.quotas, userId);
     try {
-      held.countAnswer(chars);
+      held.countResponse(chars);
     } catch (cause) {
       if (!isOverLimit(cause)) throw cause;
       throw new SlowReaderError(`${errorBody(cause).error}; follow the run again`, { cause });

@@ -218,7 +218,7 @@ describe('a starting server', () => {
       const answer = send(lost);
       await gate.reached;
       const [run = expect.unreachable()] = await open();
-      const limits = { unfinishedRunsEveryMs: 0, answerAfterMs: 700 };
+      const limits = { unfinishedRunsEveryMs: 0, respondAfterMs: 700 };
       const other = serve([], { limits, ...(hasRelay && { relay: new InMemoryRunRelay(network) }) });
       const cancelled = other.fetch(new Request(`http://localhost${pathOf(run)}`, { method: 'DELETE' }));
       if (hasRelay) {
@@ -420,7 +420,7 @@ describe('a message to a session with an unfinished run', () => {
     const { leave, serve, eventsOf, open } = setUp();
     const run = await leave('s');
     const gate = new Gate();
-    const limits = { unfinishedRunsEveryMs: 0, answerAfterMs: 0 };
+    const limits = { unfinishedRunsEveryMs: 0, respondAfterMs: 0 };
     const server = serve([{ gate, text: 'done' }, 'and next'], { limits });
     const answer = server.fetch(say('s'));
     await gate.reached;
@@ -445,7 +445,7 @@ describe('a message to a session with an unfinished run', () => {
     await leave('s');
     const gates = [new Gate(), new Gate()];
     const [taken, next] = gates;
-    const limits = { unfinishedRunsEveryMs: 0, answerAfterMs: 0, maxQueuedRequests: 1 };
+    const limits = { unfinishedRunsEveryMs: 0, respondAfterMs: 0, maxQueuedRequests: 1 };
     const server = serve([...gates.map((gate) => ({ gate, text: 'done' })), 'third'], { limits });
     const first = server.fetch(say('s'));
     await taken?.reached;
@@ -461,7 +461,7 @@ describe('a message to a session with an unfinished run', () => {
     const { leave, serve } = setUp();
     await leave('s');
     const gate = new Gate();
-    const limits = { unfinishedRunsEveryMs: 0, answerAfterMs: 0 };
+    const limits = { unfinishedRunsEveryMs: 0, respondAfterMs: 0 };
     const server = serve([{ gate, text: 'done' }, 'and next'], { limits });
     const response = await server.fetch(new Request('http://localhost/run_sse', say('s')));
     await gate.reached;

@@ -14,7 +14,7 @@ export { FakeGeminiServer } from './fake-gemini-server.ts';
 
 // Live connections
 export type {
-  FakeLiveAnswer,
+  FakeLiveConnectionScript,
   FakeLiveClose,
   FakeLiveCue,
   FakeLiveCut,

@@ -19,7 +19,7 @@ import { checkScript, checkStep } from '../check-script.ts';
 import { UnconsumedStepsError, UnexpectedModelCallError, UnmetExpectationError } from '../errors.ts';
 import { Gate } from '../gate.ts';
 import { lastUserTextOf, unmetExpectation } from './request-expectation.ts';
-import type { ScriptedAnswer, ScriptedReply, ScriptedStep } from './scripted-step.ts';
+import type { ScriptedResult, ScriptedReply, ScriptedStep } from './scripted-step.ts';
 
 /** Options of a `ScriptedModel`. */
 export interface ScriptedModelOptions {
@@ -163,7 +163,7 @@ async function* answer(
   yield { ...finish, ...whole, ...reply.response };
 }
 
-function toReply(answered: ScriptedAnswer): ScriptedReply {
+function toReply(answered: ScriptedResult): ScriptedReply {
   if (typeof answered === 'string') return { text: answered };
   return answered instanceof Error ? { error: answered } : answered;
 }

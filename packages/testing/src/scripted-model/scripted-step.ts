@@ -6,10 +6,10 @@ import type { RequestExpectation } from './request-expectation.ts';
 export type ScriptedStep = string | Error | ScriptedReply | ScriptedFunction;
 
 /** Computes the reply to a request. The model rethrows its errors. */
-export type ScriptedFunction = (request: LlmRequest, call: ScriptedCall) => ScriptedAnswer | Promise<ScriptedAnswer>;
+export type ScriptedFunction = (request: LlmRequest, call: ScriptedCall) => ScriptedResult | Promise<ScriptedResult>;
 
 /** The result of a scripted function. */
-export type ScriptedAnswer = string | Error | ScriptedReply;
+export type ScriptedResult = string | Error | ScriptedReply;
 
 /** Details of a model call, for a scripted function. */
 export interface ScriptedCall {

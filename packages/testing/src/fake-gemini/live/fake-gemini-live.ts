@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 import { UnconsumedStepsError, UnexpectedRequestError } from '../../errors.ts';
 import { FakeLiveConnection } from './fake-live-connection.ts';
-import { checkLiveScript, type FakeLiveAnswer, type FakeLiveScript } from './fake-live-script.ts';
+import { checkLiveScript, type FakeLiveConnectionScript, type FakeLiveScript } from './fake-live-script.ts';
 import { parseLivePath } from './parse-live-path.ts';
 
 /**
@@ -64,13 +64,13 @@ export class FakeGeminiLive {
     if (!path || !script) {
       const what = path ? 'was not expected' : `asks for ${incoming.url?.split('?')[0]}, which Gemini does not know`;
       this.#fault ??= new UnexpectedRequestError(`fake Gemini server: live connection ${this.#attempts} ${what}`);
-      return answerWithStatus(socket, 400);
+      return refuseWithStatus(socket, 400);
     }
-    const answer: FakeLiveAnswer = isAnswer(script) ? script : { steps: script };
-    if (answer.status !== undefined) return answerWithStatus(socket, answer.status);
+    const whole: FakeLiveConnectionScript = hasOptions(script) ? script : { steps: script };
+    if (whole.status !== undefined) return refuseWithStatus(socket, whole.status);
     const headers = incoming.headers as Record<string, string>;
     this.#sockets.handleUpgrade(incoming, socket, head, (webSocket) => {
-      const connection = new FakeLiveConnection(webSocket, path, headers, answer);
+      const connection = new FakeLiveConnection(webSocket, path, headers, whole);
       this.#connections.push(connection);
       this.#arrival.resolve();
       this.#arrival = Promise.withResolvers();
@@ -88,10 +88,10 @@ export class FakeGeminiLive {
   }
 }
 
-function isAnswer(script: FakeLiveScript): script is FakeLiveAnswer {
+function hasOptions(script: FakeLiveScript): script is FakeLiveConnectionScript {
   return !Array.isArray(script);
 }
 
-function answerWithStatus(socket: Duplex, status: number): void {
+function refuseWithStatus(socket: Duplex, status: number): void {
   socket.end(`HTTP/1.1 ${status} Refused\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
 }

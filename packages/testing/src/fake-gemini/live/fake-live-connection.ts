@@ -1,7 +1,7 @@
 import { tryParseJson } from '@eventloom/core/internal';
 import { Gate } from '../../gate.ts';
 import type {
-  FakeLiveAnswer,
+  FakeLiveConnectionScript,
   FakeLiveClose,
   FakeLiveCue,
   FakeLiveCut,
@@ -40,14 +40,19 @@ export class FakeLiveConnection {
   /** Headers of the request, with names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly #socket: ServerSocket;
-  readonly #answer: FakeLiveAnswer;
+  readonly #answer: FakeLiveConnectionScript;
   readonly #received: LiveWireMessage[] = [];
   readonly #closed = Promise.withResolvers<LiveClosing>();
   #arrival = Promise.withResolvers<void>();
   #heard = 0;
   #played = 0;
 
-  constructor(socket: ServerSocket, path: LivePath, headers: Readonly<Record<string, string>>, answer: FakeLiveAnswer) {
+  constructor(
+    socket: ServerSocket,
+    path: LivePath,
+    headers: Readonly<Record<string, string>>,
+    answer: FakeLiveConnectionScript,
+  ) {
     this.#socket = socket;
     this.path = path;
     this.headers = headers;

@@ -41,10 +41,10 @@ export interface FakeLiveCut {
 }
 
 /** The script of one live connection: a list of steps, or a script with all options. */
-export type FakeLiveScript = readonly FakeLiveStep[] | FakeLiveAnswer;
+export type FakeLiveScript = readonly FakeLiveStep[] | FakeLiveConnectionScript;
 
 /** The script of one live connection with all options. After the last step the connection stays open and silent. */
-export interface FakeLiveAnswer {
+export interface FakeLiveConnectionScript {
   readonly steps?: readonly FakeLiveStep[];
   /** The response to the setup. Default `{ setupComplete: {} }`; a gate delays it; null sends none. */
   readonly setup?: LiveWireMessage | string | FakeLiveClose | FakeLiveCut | Gate | null;
@@ -54,7 +54,7 @@ export interface FakeLiveAnswer {
   readonly status?: number;
 }
 
-const ANSWER: OptionRules<FakeLiveAnswer> = {
+const CONNECTION: OptionRules<FakeLiveConnectionScript> = {
   steps: 'list',
   // A message of any form, or null.
   setup: 'any',
@@ -69,5 +69,5 @@ export function checkLiveScript(place: string, script: unknown): void {
     throw new ConfigurationError(
       `${place}: expected a list of steps or an object with steps, got ${describeKind(script)}; write [{ serverContent: { turnComplete: true } }]`,
     );
-  checkOptions(place, ANSWER, script, { serverContent: 'write the messages in a list: [{ serverContent: … }]' });
+  checkOptions(place, CONNECTION, script, { serverContent: 'write the messages in a list: [{ serverContent: … }]' });
 }

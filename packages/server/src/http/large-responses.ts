@@ -1,20 +1,20 @@
 import { type Platform, toError } from '@eventloom/core';
 import type { WorkQueue } from '@eventloom/core/internal';
-import { UnreadAnswersError } from '../errors.ts';
+import { UnreadResponsesError } from '../errors.ts';
 import { cutError } from '../runs/run-reader.ts';
 import { CHARS_PER_TURN, UserTurns } from './in-turns.ts';
 import { jsonTextResponse } from './responses.ts';
 import { isOverLimit, RequestQuota, type UserQuotas } from './user-quotas.ts';
 
-/** Number of characters up to which an answer is sent in one piece and not counted. */
+/** Number of characters up to which a response is sent in one piece and not counted. */
 export const SMALL_CHARS: number = 16 * 1024;
-/** Number of characters of an answer that are written at once. The rest is written as the client reads. */
+/** Number of characters of a response that are written at once. The rest is written as the client reads. */
 const MAX_AHEAD = 8 * 1024 * 1024;
-/** Number of characters that are counted for the part of an answer that is written as the client reads. */
+/** Number of characters that are counted for the part of a response that is written as the client reads. */
 const CHARS_LATER = 1024 * 1024;
 
-/** The JSON text of an answer. */
-export interface AnswerText {
+/** The JSON text of a response. */
+export interface ResponseText {
   /** The parts of the text, or the first of them, from values that are in memory. */
   readonly parts: Iterable<string>;
   /** The parts after them, which are read from the storage as the client reads. */
@@ -22,8 +22,8 @@ export interface AnswerText {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Parameters of `LargeAnswers`. */
-interface LargeAnswersOptions {
+/** Parameters of `LargeResponses`. */
+interface LargeResponsesOptions {
   readonly quotas: UserQuotas;
   readonly heartbeatMs: number;
   readonly platform: Pick<Platform, 'schedule'>;
@@ -33,39 +33,42 @@ interface LargeAnswersOptions {
 
 /**
  * Answers requests whose JSON may be large: sessions, pages of sessions and events, artifacts. One user cannot take the memory or the time of
- * the others with them: the server reads one answer of a user at a time, counts the characters of large answers until the client has read
+ * the others with them: the server reads one response of a user at a time, counts the characters of large responses until the client has read
  * them, lets other work run between the parts, and disconnects a client that reads nothing for two heartbeats.
  */
-export class LargeAnswers {
-  readonly #options: LargeAnswersOptions;
+export class LargeResponses {
+  readonly #options: LargeResponsesOptions;
   readonly #turns: UserTurns;
-  /** Settles when a client has read an answer or has left. */
+  /** Settles when a client has read a response or has left. */
   #freed = Promise.withResolvers<void>();
 
-  constructor(options: LargeAnswersOptions) {
+  constructor(options: LargeResponsesOptions) {
     this.#options = options;
     this.#turns = new UserTurns(options.platform, options.queue);
   }
 
   /**
-   * Reads an answer and returns it, streamed if it is larger than 16 Ki characters. A failure after the response has begun is reported, and
+   * Reads a response and returns it, streamed if it is larger than 16 Ki characters. A failure after the response has begun is reported, and
    * cuts the response.
    *
-   * @throws UserLimitError, ServerBusyError for a large answer over the limits, and the errors of `read`
+   * @throws UserLimitError, ServerBusyError for a large response over the limits, and the errors of `read`
    */
-  answer(userId: string, read: () => AnswerText | Promise<AnswerText>): Promise<Response> {
+  respond(userId: string, read: () => ResponseText | Promise<ResponseText>): Promise<Response> {
     return this.#turns.run(userId, async () => this.#write(userId, await read(), true));
   }
 
   /**
-   * Answers a change. The change is refused if the user has no room for an answer; its own answer is read once there is room.
+   * Makes a change and responds to it. The change is refused if the user has no room for a response; its own response is read once there is room.
    *
-   * @param change makes the change, and returns how its answer is read. It should hold no large value until then
-   * @throws UserLimitError and ServerBusyError if the limits are reached, UnreadAnswersError if there is no room after the change, and the
+   * @param change makes the change, and returns how its response is read. It should hold no large value until then
+   * @throws UserLimitError and ServerBusyError if the limits are reached, UnreadResponsesError if there is no room after the change, and the
    * errors of `change`
    */
-  async answerChange(userId: string, change: () => Promise<() => AnswerText | Promise<AnswerText>>): Promise<Response> {
-    this.#options.quotas.check('answerChars', 1, userId);
+  async respondToChange(
+    userId: string,
+    change: () => Promise<() => ResponseText | Promise<ResponseText>>,
+  ): Promise<Response> {
+    this.#options.quotas.check('responseChars', 1, userId);
     const read = await change();
     return this.#turns.run(userId, async () => {
       await this.#waitForRoom(userId);
@@ -73,14 +76,14 @@ export class LargeAnswers {
     });
   }
 
-  /** Answers with a text that is in memory, once there is room for it. @throws UnreadAnswersError */
-  async answerText(userId: string, text: string, headers: AnswerText['headers']): Promise<Response> {
+  /** Responds with a text that is in memory, once there is room for it. @throws UnreadResponsesError */
+  async respondWithText(userId: string, text: string, headers: ResponseText['headers']): Promise<Response> {
     if (text.length <= SMALL_CHARS) return jsonTextResponse(text, headers);
     await this.#waitForRoom(userId);
     return this.#write(userId, { parts: [text], headers }, false);
   }
 
-  /** Waits until the user has room for an answer. @throws UnreadAnswersError after the time in which clients that read nothing are disconnected */
+  /** Waits until the user has room for a response. @throws UnreadResponsesError after the time in which clients that read nothing are disconnected */
   async #waitForRoom(userId: string): Promise<void> {
     const { platform, quotas } = this.#options;
     let isLate = false;
@@ -91,12 +94,12 @@ export class LargeAnswers {
     try {
       for (;;) {
         try {
-          return quotas.check('answerChars', 1, userId);
+          return quotas.check('responseChars', 1, userId);
         } catch (cause) {
           if (!isOverLimit(cause)) throw cause;
           if (isLate)
-            throw new UnreadAnswersError(
-              'what was asked for was done, but its answer has to wait for clients that do not read theirs; read the session',
+            throw new UnreadResponsesError(
+              'what was asked for was done, but its response has to wait for clients that do not read theirs; read the session',
               { cause },
             );
           await this.#freed.promise;
@@ -117,8 +120,8 @@ export class LargeAnswers {
     return 2 * this.#options.heartbeatMs;
   }
 
-  /** @param isLimited false for an answer that is not refused for its size */
-  async #write(userId: string, { parts, rest, headers }: AnswerText, isLimited: boolean): Promise<Response> {
+  /** @param isLimited false for a response that is not refused for its size */
+  async #write(userId: string, { parts, rest, headers }: ResponseText, isLimited: boolean): Promise<Response> {
     const { quotas, queue } = this.#options;
     const later = parts[Symbol.iterator]();
     const blocks: string[] = [];
@@ -137,7 +140,7 @@ export class LargeAnswers {
     if (isWhole && chars <= SMALL_CHARS) return jsonTextResponse(block, headers);
     blocks.push(block);
     const quota = new RequestQuota(quotas, userId);
-    quota.countAnswer(chars + (isWhole ? 0 : CHARS_LATER), isLimited);
+    quota.countResponse(chars + (isWhole ? 0 : CHARS_LATER), isLimited);
     return this.#stream(quota, remaining(blocks, next, later, rest), headers);
   }
 
@@ -145,7 +148,7 @@ export class LargeAnswers {
   #stream(
     quota: RequestQuota,
     text: AsyncGenerator<string, void, undefined>,
-    headers: AnswerText['headers'],
+    headers: ResponseText['headers'],
   ): Response {
     const { platform, queue, report } = this.#options;
     const encoder = new TextEncoder();
@@ -167,7 +170,7 @@ export class LargeAnswers {
     };
     const watch = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
       stopTimer = platform.schedule(this.#stalledMs, () =>
-        cut(controller, new UnreadAnswersError('the client read nothing of an answer for two heartbeats')),
+        cut(controller, new UnreadResponsesError('the client read nothing of a response for two heartbeats')),
       );
     };
     const body = new ReadableStream<Uint8Array>(

@@ -2,103 +2,103 @@ import { systemPlatform } from '@eventloom/core';
 import { ManualPlatform } from '@eventloom/core/conformance';
 import { WorkQueue } from '@eventloom/core/internal';
 import { expect, test } from 'vitest';
-import { ServerBusyError, UnreadAnswersError, UserLimitError } from '../errors.ts';
+import { ServerBusyError, UnreadResponsesError, UserLimitError } from '../errors.ts';
 import { DEFAULT_LIMITS } from '../server-limits.ts';
 import { errorResponse } from './error-response.ts';
-import { type AnswerText, LargeAnswers } from './large-answers.ts';
+import { type ResponseText, LargeResponses } from './large-responses.ts';
 import { UserQuotas } from './user-quotas.ts';
 
 const MEBI = 1024 * 1024;
-const text = (mebis: number): AnswerText => ({ parts: Array(mebis).fill('x'.repeat(MEBI)) });
+const text = (mebis: number): ResponseText => ({ parts: Array(mebis).fill('x'.repeat(MEBI)) });
 
-function setUp(limits: { readonly maxAnswerChars?: number; readonly maxAnswerCharsPerUser?: number } = {}) {
+function setUp(limits: { readonly maxResponseChars?: number; readonly maxResponseCharsPerUser?: number } = {}) {
   const platform = new ManualPlatform();
   const reported: unknown[] = [];
   const quotas = new UserQuotas({
     ...DEFAULT_LIMITS,
-    maxAnswerChars: 8 * MEBI,
-    maxAnswerCharsPerUser: 4 * MEBI,
+    maxResponseChars: 8 * MEBI,
+    maxResponseCharsPerUser: 4 * MEBI,
     ...limits,
   });
-  const answers = new LargeAnswers({
+  const responses = new LargeResponses({
     quotas,
     heartbeatMs: 15_000,
     platform,
     queue: new WorkQueue(systemPlatform),
     report: (error) => reported.push(error),
   });
-  return { answers, platform, quotas, reported };
+  return { responses, platform, quotas, reported };
 }
 
 test('a small answer is in one piece, and does not count', async () => {
-  const { answers } = setUp({ maxAnswerCharsPerUser: 1 });
+  const { responses } = setUp({ maxResponseCharsPerUser: 1 });
   for (let each = 0; each < 3; each++) {
-    const response = await answers.answer('ann', () => ({ parts: ['["a",', '"b"]'], headers: { 'x-more': '1' } }));
+    const response = await responses.respond('ann', () => ({ parts: ['["a",', '"b"]'], headers: { 'x-more': '1' } }));
     expect(response.headers.get('x-more')).toBe('1');
     expect(await response.json()).toEqual(['a', 'b']);
   }
 });
 
 test('a user with too many unread characters gets no further large answer, until they are read or the client leaves', async () => {
-  const { answers } = setUp();
-  const first = await answers.answer('ann', () => text(2));
-  const second = await answers.answer('ann', () => text(2));
-  const refused = answers.answer('ann', () => text(1));
+  const { responses } = setUp();
+  const first = await responses.respond('ann', () => text(2));
+  const second = await responses.respond('ann', () => text(2));
+  const refused = responses.respond('ann', () => text(1));
   await expect(refused).rejects.toThrow(UserLimitError);
-  await expect(refused).rejects.toThrow('(limits.maxAnswerCharsPerUser of this server), and has 4194304');
-  expect(await (await answers.answer('ann', () => ({ parts: ['"small"'] }))).json()).toBe('small');
-  expect((await (await answers.answer('bob', () => text(1))).text()).length).toBe(MEBI);
+  await expect(refused).rejects.toThrow('(limits.maxResponseCharsPerUser of this server), and has 4194304');
+  expect(await (await responses.respond('ann', () => ({ parts: ['"small"'] }))).json()).toBe('small');
+  expect((await (await responses.respond('bob', () => text(1))).text()).length).toBe(MEBI);
   expect((await first.text()).length).toBe(2 * MEBI);
-  const third = await answers.answer('ann', () => text(2));
-  await expect(answers.answer('ann', () => text(1))).rejects.toThrow(UserLimitError);
+  const third = await responses.respond('ann', () => text(2));
+  await expect(responses.respond('ann', () => text(1))).rejects.toThrow(UserLimitError);
   await second.body?.cancel();
   await third.body?.cancel();
-  expect((await (await answers.answer('ann', () => text(1))).text()).length).toBe(MEBI);
+  expect((await (await responses.respond('ann', () => text(1))).text()).length).toBe(MEBI);
 });
 
 test('an answer larger than the limit of its user is given if the user has no other one', async () => {
-  const { answers } = setUp();
-  const large = await answers.answer('ann', () => text(7));
-  await expect(answers.answer('ann', () => text(1))).rejects.toThrow(UserLimitError);
+  const { responses } = setUp();
+  const large = await responses.respond('ann', () => text(7));
+  await expect(responses.respond('ann', () => text(1))).rejects.toThrow(UserLimitError);
   expect((await large.text()).length).toBe(7 * MEBI);
 });
 
 test('users who have much to read leave room for others', async () => {
-  const { answers } = setUp();
-  const unread = [await answers.answer('a', () => text(4)), await answers.answer('b', () => text(2))];
-  await expect(answers.answer('b', () => text(1))).rejects.toThrow('for other users, because the user has');
-  expect((await (await answers.answer('c', () => text(1))).text()).length).toBe(MEBI);
-  await expect(answers.answer('d', () => text(3))).rejects.toThrow(ServerBusyError);
+  const { responses } = setUp();
+  const unread = [await responses.respond('a', () => text(4)), await responses.respond('b', () => text(2))];
+  await expect(responses.respond('b', () => text(1))).rejects.toThrow('for other users, because the user has');
+  expect((await (await responses.respond('c', () => text(1))).text()).length).toBe(MEBI);
+  await expect(responses.respond('d', () => text(3))).rejects.toThrow(ServerBusyError);
   await unread[0]?.body?.cancel();
-  expect((await (await answers.answer('d', () => text(3))).text()).length).toBe(3 * MEBI);
+  expect((await (await responses.respond('d', () => text(3))).text()).length).toBe(3 * MEBI);
 });
 
 test('a change is refused before it is made if the user has too much to read', async () => {
-  const { answers } = setUp();
+  const { responses } = setUp();
   const made: string[] = [];
   const change = (name: string) => async () => {
     made.push(name);
     return () => text(1);
   };
-  const unread = await answers.answer('ann', () => text(4));
-  await expect(answers.answerChange('ann', change('refused'))).rejects.toThrow(UserLimitError);
+  const unread = await responses.respond('ann', () => text(4));
+  await expect(responses.respondToChange('ann', change('refused'))).rejects.toThrow(UserLimitError);
   expect(made).toEqual([]);
   await unread.body?.cancel();
-  expect((await (await answers.answerChange('ann', change('made'))).text()).length).toBe(MEBI);
+  expect((await (await responses.respondToChange('ann', change('made'))).text()).length).toBe(MEBI);
   expect(made).toEqual(['made']);
 });
 
-async function changeDuringReads(answers: LargeAnswers) {
+async function changeDuringReads(responses: LargeResponses) {
   const gate = Promise.withResolvers<void>();
   const reads: string[] = [];
-  const changing = answers.answerChange('ann', async () => {
+  const changing = responses.respondToChange('ann', async () => {
     await gate.promise;
     return () => {
       reads.push('read');
       return text(2);
     };
   });
-  const unread = await answers.answer('ann', () => text(4));
+  const unread = await responses.respond('ann', () => text(4));
   gate.resolve();
   await new Promise((resolve) => setImmediate(resolve));
   expect(reads).toEqual([]);
@@ -106,21 +106,21 @@ async function changeDuringReads(answers: LargeAnswers) {
 }
 
 test('the answer to a change that was made is read once there is room for it', async () => {
-  const { answers } = setUp();
-  const { changing, unread } = await changeDuringReads(answers);
+  const { responses } = setUp();
+  const { changing, unread } = await changeDuringReads(responses);
   await unread.body?.cancel();
   expect((await (await changing).text()).length).toBe(2 * MEBI);
 });
 
 test('a change whose answer is as large as the limit is answered', async () => {
-  const { answers } = setUp();
-  const large = await answers.answerChange('ann', async () => () => text(9));
+  const { responses } = setUp();
+  const large = await responses.respondToChange('ann', async () => () => text(9));
   expect((await large.text()).length).toBe(9 * MEBI);
 });
 
 test('the answer to a change fails if there is no room for it for four heartbeats', async () => {
-  const { answers, platform } = setUp();
-  const { changing, unread } = await changeDuringReads(answers);
+  const { responses, platform } = setUp();
+  const { changing, unread } = await changeDuringReads(responses);
   const failure = changing.catch((error: unknown) => error);
   const reader = unread.body?.getReader();
   for (let each = 0; each < 3; each++) {
@@ -128,7 +128,7 @@ test('the answer to a change fails if there is no room for it for four heartbeat
     await reader?.read();
     platform.advance(20_000);
   }
-  expect(await failure).toEqual(expect.any(UnreadAnswersError));
+  expect(await failure).toEqual(expect.any(UnreadResponsesError));
   // A client that sent the change again would make it twice.
   const { status, headers } = errorResponse(await failure);
   expect([status, headers.has('retry-after')]).toEqual([409, false]);
@@ -136,14 +136,14 @@ test('the answer to a change fails if there is no room for it for four heartbeat
 });
 
 test('a read that hangs holds further reads of its user for five seconds', async () => {
-  const { answers, platform } = setUp();
+  const { responses, platform } = setUp();
   let isReading = false;
-  void answers.answer('ann', () => {
+  void responses.respond('ann', () => {
     isReading = true;
-    return new Promise<AnswerText>(() => undefined);
+    return new Promise<ResponseText>(() => undefined);
   });
   let isAnswered = false;
-  const next = answers.answer('ann', () => ({ parts: ['"next"'] }));
+  const next = responses.respond('ann', () => ({ parts: ['"next"'] }));
   void next.then(() => (isAnswered = true));
   await expect.poll(() => isReading).toBe(true);
   platform.advance(4999);
@@ -153,8 +153,8 @@ test('a read that hangs holds further reads of its user for five seconds', async
   expect(await (await next).json()).toBe('next');
 });
 
-test('answers of one user are read one after the other', async () => {
-  const { answers } = setUp();
+test('responses of one user are read one after the other', async () => {
+  const { responses } = setUp();
   const gate = Promise.withResolvers<void>();
   const begun: string[] = [];
   const read = (name: string) => async () => {
@@ -162,7 +162,7 @@ test('answers of one user are read one after the other', async () => {
     await gate.promise;
     return { parts: [name] };
   };
-  const all = ['ann', 'ann', 'bob'].map((user, index) => answers.answer(user, read(`${user} ${index}`)));
+  const all = ['ann', 'ann', 'bob'].map((user, index) => responses.respond(user, read(`${user} ${index}`)));
   await Promise.resolve();
   await expect.poll(() => begun).toEqual(['ann 0', 'bob 2']);
   gate.resolve();
@@ -170,7 +170,7 @@ test('answers of one user are read one after the other', async () => {
 });
 
 test('parts beyond 8 Mi characters, and those read from the storage, are made only as the client reads', async () => {
-  const { answers } = setUp({ maxAnswerCharsPerUser: 100 * MEBI });
+  const { responses } = setUp({ maxResponseCharsPerUser: 100 * MEBI });
   let made = 0;
   function* parts(): Generator<string> {
     for (; made < 20; made++) yield 'x'.repeat(MEBI);
@@ -179,43 +179,43 @@ test('parts beyond 8 Mi characters, and those read from the storage, are made on
     made++;
     yield 'end';
   }
-  const response = await answers.answer('ann', () => ({ parts: parts(), rest: rest() }));
+  const response = await responses.respond('ann', () => ({ parts: parts(), rest: rest() }));
   expect(made).toBeLessThan(10);
   expect((await response.text()).length).toBe(20 * MEBI + 3);
   expect(made).toBe(21);
 });
 
 test('a client that reads nothing for two heartbeats is disconnected, and its characters no longer count', async () => {
-  const { answers, platform, reported } = setUp();
-  const stalled = await answers.answer('ann', () => text(4));
+  const { responses, platform, reported } = setUp();
+  const stalled = await responses.respond('ann', () => text(4));
   const reader = stalled.body?.getReader();
   await reader?.read();
   platform.advance(29_999);
   expect(reported).toEqual([]);
-  await expect(answers.answer('ann', () => text(1))).rejects.toThrow(UserLimitError);
+  await expect(responses.respond('ann', () => text(1))).rejects.toThrow(UserLimitError);
   platform.advance(1);
-  expect(reported).toEqual([expect.any(UnreadAnswersError)]);
-  await expect(reader?.read()).rejects.toThrow('the client read nothing of an answer for two heartbeats');
-  const next = await answers.answer('ann', () => text(1));
+  expect(reported).toEqual([expect.any(UnreadResponsesError)]);
+  await expect(reader?.read()).rejects.toThrow('the client read nothing of a response for two heartbeats');
+  const next = await responses.respond('ann', () => text(1));
   expect((await next.text()).length).toBe(MEBI);
 });
 
 test('a failure after the response has begun is reported, and cuts the response with an error without a stack', async () => {
-  const { answers, reported } = setUp();
+  const { responses, reported } = setUp();
   async function* rest(): AsyncGenerator<string, void, undefined> {
     yield 'x';
     throw new RangeError('the disk is gone');
   }
-  const response = await answers.answer('ann', () => ({ parts: [], rest: rest() }));
+  const response = await responses.respond('ann', () => ({ parts: [], rest: rest() }));
   const failure: unknown = await response.text().catch((error: unknown) => error);
   expect(reported).toEqual([new RangeError('the disk is gone')]);
   expect((failure as Error).stack).not.toContain('.ts');
-  const next = await answers.answer('ann', () => text(1));
+  const next = await responses.respond('ann', () => text(1));
   expect((await next.text()).length).toBe(MEBI);
 });
 
-test('all unread answers together hold at most the characters of the limits, whatever many users ask for', async () => {
-  const { answers, quotas } = setUp();
+test('all unread responses together hold at most the characters of the limits, whatever many users ask for', async () => {
+  const { responses, quotas } = setUp();
   const users = Array.from({ length: 12 }, (_, index) => `user ${index}`);
   const held = new Map<string, Response[]>(users.map((user) => [user, []]));
   for (const mebis of [1, 3, 0.5, 2])
@@ -223,12 +223,12 @@ test('all unread answers together hold at most the characters of the limits, wha
       users.flatMap((user) =>
         Array.from({ length: 3 }, async () => {
           const parts = Array.from({ length: mebis * 2 }, () => 'x'.repeat(MEBI / 2));
-          const response = await answers.answer(user, () => ({ parts })).catch(() => undefined);
+          const response = await responses.respond(user, () => ({ parts })).catch(() => undefined);
           if (response) held.get(user)?.push(response);
         }),
       ),
     );
-  const counted = quotas.total.answerChars;
+  const counted = quotas.total.responseChars;
   const sizes = await Promise.all(
     users.map(async (user) => {
       const texts = await Promise.all((held.get(user) ?? []).map((response) => response.text()));
@@ -238,5 +238,5 @@ test('all unread answers together hold at most the characters of the limits, wha
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(counted);
   expect(counted).toBeLessThanOrEqual(8 * MEBI);
   expect(Math.max(...sizes)).toBeLessThanOrEqual(4 * MEBI);
-  expect([quotas.total.answerChars, quotas.users.size]).toEqual([0, 0]);
+  expect([quotas.total.responseChars, quotas.users.size]).toEqual([0, 0]);
 });

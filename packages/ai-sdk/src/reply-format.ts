@@ -9,10 +9,10 @@ import { toJsonSchema } from './json-schema.ts';
  * - `openai`: objects, like the services of OpenAI; its strict mode refuses schemas that do not follow its rules
  * - `none`: the model answers in JSON, and the provider does not send the schema
  */
-export type AnswerSchemas = 'any' | 'openai' | 'none';
+export type ReplySchemas = 'any' | 'openai' | 'none';
 
 /** The way in which a model is asked for an answer in JSON. */
-interface AnswerFormat {
+interface ReplyFormat {
   readonly responseFormat?: LanguageModelV4CallOptions['responseFormat'];
   /** A text for the system instruction, if the service does not get the schema. */
   readonly instruction?: string;
@@ -21,7 +21,7 @@ interface AnswerFormat {
 }
 
 /** Returns the way in which a model is asked for the answer that a request wants; without a format if any text is allowed. */
-export function toAnswerFormat(config: LlmRequest['config'], schemas: AnswerSchemas): AnswerFormat {
+export function toReplyFormat(config: LlmRequest['config'], schemas: ReplySchemas): ReplyFormat {
   const given = config.responseJsonSchema ?? config.responseSchema;
   if (given === undefined)
     return {

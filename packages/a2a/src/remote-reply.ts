@@ -40,32 +40,32 @@ interface ShownArtifact {
 /** The number of versions of an artifact that are kept. A server could send any number. */
 const MAX_VERSIONS = 20;
 
-/** The answer of a remote agent to one message, as events of the local agent. */
-export class RemoteAnswer {
+/** The reply of a remote agent to one message, as events of the local agent. */
+export class RemoteReply {
   taskId: string | undefined;
   contextId: string | undefined;
-  /** The newest status of the task; undefined for an answer without a task. */
+  /** The newest status of the task; undefined for a reply without a task. */
   status: A2AStatus | undefined;
-  /** True once the server has named the task of the answer. */
+  /** True once the server has named the task of the reply. */
   isBound = false;
-  /** Number of changes that the answer has brought so far. */
+  /** Number of changes that the reply has brought so far. */
   progress = 0;
   readonly #context: InvocationContext;
   /** The artifacts that the session has already, by `responseId`. */
   readonly #shown = new Map<string, ShownArtifact>();
   readonly #open = new Map<string, OpenArtifact>();
-  #isAnswered = false;
+  #isComplete = false;
   /** True until the first item about a continued task: a snapshot may have the status from before this message. */
   #mayBeOld: boolean;
   #oldStatus: A2AStatus | undefined;
   readonly #maxChars: number;
-  /** Number of characters of the answer's artifacts, by their ids. A repeated artifact replaces the earlier count. */
+  /** Number of characters of the reply's artifacts, by their ids. A repeated artifact replaces the earlier count. */
   readonly #chars = new Map<string, number>();
   #allChars = 0;
 
   /**
    * @param known the events that the session has of the task, oldest first
-   * @param isContinued true if the answer is that to a message for a task which waited for it
+   * @param isContinued true if the reply is that to a message for a task which waited for it
    * @param maxChars maximum number of characters of all artifacts, over all streams
    */
   constructor(
@@ -90,10 +90,10 @@ export class RemoteAnswer {
     for (const shown of this.#shown.values()) shown.repeatable = 0;
   }
 
-  /** True if nothing more follows: the task ended or waits, or the answer was a message. */
+  /** True if nothing more follows: the task ended or waits, or the reply was a message. */
   get isSettled(): boolean {
     return (
-      this.#isAnswered || (this.status !== undefined && (isTerminal(this.status.state) || isWaiting(this.status.state)))
+      this.#isComplete || (this.status !== undefined && (isTerminal(this.status.state) || isWaiting(this.status.state)))
     );
   }
 
@@ -106,7 +106,7 @@ export class RemoteAnswer {
       const { message } = update;
       if (message.taskId !== undefined) this.#bind(message.taskId, message.contextId);
       else this.contextId = message.contextId ?? this.contextId;
-      this.#isAnswered = true;
+      this.#isComplete = true;
       yield* this.#whole(message.messageId, toParts(message.parts));
     } else if ('task' in update) {
       const { id, contextId, status, artifacts = [] } = update.task;
@@ -126,7 +126,7 @@ export class RemoteAnswer {
       const { taskId, contextId, status } = update.statusUpdate;
       this.#bind(taskId, contextId);
       this.#setStatus(status);
-      // The message of a working agent reports its progress, and is not part of its answer.
+      // The message of a working agent reports its progress, and is not part of its reply.
       const progress = this.isSettled ? [] : (status.message?.parts ?? []);
       const parts = toParts(progress).flatMap(({ text }) => (text === undefined ? [] : [{ text, thought: true }]));
       if (parts.length > 0) yield this.#event(`${status.message?.messageId}`, parts, true);
@@ -138,12 +138,12 @@ export class RemoteAnswer {
     this.#mayBeOld = false;
   }
 
-  /** Restores the status that a continued task had before, if the answer brought no other. Call it after the answer ended. */
+  /** Restores the status that a continued task had before, if the reply brought no other. Call it after the reply ended. */
   end(): void {
     this.status ??= this.#oldStatus;
   }
 
-  /** Yields the artifacts that the server never marked as complete, and the message of a completed task. Call it after the answer ended. */
+  /** Yields the artifacts that the server never marked as complete, and the message of a completed task. Call it after the reply ended. */
   *rest(): Generator<Event, void, void> {
     for (const [artifactId, { parts, isAppended }] of this.#open) yield* this.#whole(artifactId, parts, isAppended);
     this.#open.clear();
@@ -152,10 +152,10 @@ export class RemoteAnswer {
       yield* this.#whole(status.message.messageId, toParts(status.message.parts));
   }
 
-  /** Notes the task of an item. The first item decides which task the answer is about. @throws A2AProtocolError for another task */
+  /** Notes the task of an item. The first item decides which task the reply is about. @throws A2AProtocolError for another task */
   #bind(taskId: string, contextId: string | undefined): void {
     if (this.isBound && (taskId !== this.taskId || (contextId ?? this.contextId) !== this.contextId))
-      throw new A2AProtocolError(`the answer of the task ${this.taskId} has an item of another task or context`);
+      throw new A2AProtocolError(`the reply of the task ${this.taskId} has an item of another task or context`);
     this.isBound = true;
     this.taskId = taskId;
     this.contextId = contextId ?? this.contextId;
@@ -204,7 +204,7 @@ export class RemoteAnswer {
     this.#allChars += chars - (before ?? 0);
     if (this.#allChars > this.#maxChars)
       throw new A2ALimitError(
-        `the artifacts of the answer have more than ${this.#maxChars} characters; write a larger maxAnswerBytes to read them`,
+        `the artifacts of the reply have more than ${this.#maxChars} characters; write a larger maxResponseBytes to read them`,
       );
   }
 
@@ -269,7 +269,7 @@ function isPartial(metadata: Metadata | undefined): boolean {
   return metadata?.['adk_partial'] === true;
 }
 
-/** Returns the parts of an answer. The calls of the remote agent's tools are its own. */
+/** Returns the parts of a reply. The calls of the remote agent's tools are its own. */
 function toParts(parts: readonly A2APart[]): Part[] {
   return parts
     .map((part, index) => toPart(`parts[${index}]`, part))
