@@ -297,6 +297,11 @@ export class ShuttingDownError extends EventloomError {
   static override readonly retryable = true;
 }
 
+/** The run took longer than `runConfig.maxRunMs`. It ended as a run does that fails: its calls have responses. Events that were committed stay. */
+export class RunTimeoutError extends EventloomError {
+  static override readonly code = 'RUN_TIMEOUT';
+}
+
 /** The run needs more model calls than `runConfig.maxLlmCalls` allows. */
 export class LlmCallLimitError extends EventloomError {
   static override readonly code = 'LLM_CALL_LIMIT';

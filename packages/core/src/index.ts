@@ -248,6 +248,7 @@ export {
   LiveConnectionError,
   LiveQueueFullError,
   LlmCallLimitError,
+  RunTimeoutError,
   MissingStateKeyError,
   ModelError,
   OutputSchemaError,

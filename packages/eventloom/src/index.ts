@@ -99,6 +99,7 @@ export {
   LiveConnectionError,
   LiveQueueFullError,
   LlmCallLimitError,
+  RunTimeoutError,
   MissingStateKeyError,
   ModelError,
   OutputSchemaError,

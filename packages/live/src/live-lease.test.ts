@@ -83,3 +83,25 @@ test('a run that stores no events is taken over after a timeout', async () => {
   expect(await next).toEqual([]);
   await expect(readTurns(stream, queue)).rejects.toMatchObject({ code: 'STALE_WRITER' });
 });
+
+test('a call that takes longer than maxRunMs stores the speech so far and responses to its calls, and ends with RUN_TIMEOUT', async () => {
+  const spoken = [{ inputTranscription: { text: 'I live at ' } }, { outputTranscription: { text: 'Noted, ' } }];
+  const { queue, startLive, stored, platform } = await liveScenario({
+    model: [[{ heard: 'content' }, call('slow', 'c1'), ...spoken]],
+    agent: { tools: [new FunctionTool({ name: 'slow', description: '', execute: () => new Promise(() => {}) })] },
+  });
+  queue.sendContent(user('hi'));
+  const reading = (async () => {
+    for await (const event of startLive(queue, { runConfig: { maxRunMs: 600_000 } }))
+      if (event.outputTranscription?.text) platform.advance(600_000);
+  })();
+  await expect(reading).rejects.toMatchObject({ code: 'RUN_TIMEOUT' });
+  expect((await stored()).map((event) => summaryOf(event).replace(/,"message.*/, ''))).toEqual([
+    'user: hi',
+    'bot: slow()',
+    'bot: slow={"error":"interrupted"',
+    'user: hears I live at ',
+    'bot: speaks Noted,  interrupted',
+    'bot: RUN_TIMEOUT',
+  ]);
+});

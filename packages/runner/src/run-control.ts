@@ -6,6 +6,7 @@ import {
   type MaybePromise,
   RunAbortedError,
   type RunRecord,
+  RunTimeoutError,
   type Session,
   type SessionLease,
   ShuttingDownError,
@@ -61,6 +62,8 @@ export class RunControl implements RunStream, SessionHolder, AskedRun {
   #phase: 'new' | 'read' | 'ended' = 'new';
   #whenBegun: PromiseWithResolvers<boolean> | undefined;
   #onSignal: (() => void) | undefined;
+  /** Cancels the timer of `limitTime`. */
+  #cancelTimer: (() => void) | undefined;
 
   constructor(runner: Runner, input: RunInput, invocationId: string) {
     this.#runner = runner;
@@ -125,6 +128,15 @@ export class RunControl implements RunStream, SessionHolder, AskedRun {
     this.abortReason ??= reason;
     this.abortGuard.abort(reason);
     this.#interrupt?.(reason);
+  }
+
+  /** Ends the run once it has taken this time. A live run first stores the speech so far. */
+  limitTime(maxRunMs: number): void {
+    const late = new RunTimeoutError(
+      `the run took longer than ${maxRunMs} ms, which is its limit; raise runConfig.maxRunMs, and limits.maxRunMs of a server, if it needs more`,
+    );
+    const { platform } = this.#runner;
+    this.#cancelTimer = platform.schedule(maxRunMs, () => platform.background(this.yieldSession(late)));
   }
 
   /** Aborts the run because another one takes its session. A live run first stores the speech so far. */
@@ -201,6 +213,7 @@ export class RunControl implements RunStream, SessionHolder, AskedRun {
    * @param end undefined for a run that did not begin
    */
   end(end?: EndOfRun): void {
+    this.#cancelTimer?.();
     const isCompleted = end?.outcome !== undefined && !end.failure;
     this.leavesRunOpen = this.hasBegun && !end?.outcome;
     if (this.#onSignal) this.signal?.removeEventListener('abort', this.#onSignal);

@@ -48,7 +48,7 @@ export interface RunAsyncParams {
   readonly newMessage?: Content | undefined;
   /**
    * Resumes this run of the session in place of starting one. The run must have been started as `resumable`, and must not have ended: its
-   * process was lost, or it waits for an answer. `streamingMode`, `completionEvent`, `maxLlmCalls`, `maxParallelToolCalls`,
+   * process was lost, or it waits for an answer. `streamingMode`, `completionEvent`, `maxLlmCalls`, `maxRunMs`, `maxParallelToolCalls`,
    * `clientTools`, `pauseOnToolCalls`, `requestId` and `customMetadata` are those it began with, unless others are given. Other options of `runConfig` are
    * not remembered: give them again. A run that the session does not have throws RunNotFoundError.
    */

@@ -1,4 +1,4 @@
-import { type Event, RequestKnownError, RunAbortedError, StreamingMode } from '@eventloom/core';
+import { type Event, RequestKnownError, RunAbortedError, RunTimeoutError, StreamingMode } from '@eventloom/core';
 import { ARTIFACTS_TO_RESTORE } from '@eventloom/core/internal';
 import { AgentDriver } from './agent-driver.ts';
 import { matchMessage } from './answers.ts';
@@ -58,6 +58,7 @@ export async function* run(
     const locking = lockForRun(runner, request, control);
     locked = locking instanceof Promise ? await locking : locking;
     const { start, config } = locked;
+    if (config.maxRunMs !== undefined) control.limitTime(config.maxRunMs);
     const { session } = locked.loaded;
     // Undefined without a message, and if the store has it already.
     const sent =
@@ -127,8 +128,9 @@ export async function* run(
       control.operation?.fail(failure);
       const stored = await storeFailure(running, { failure, thrown, failed });
       end = stored;
-      // An aborted run yields nothing more.
-      if (!control.abortReason) for (const event of stored.events) yield control.advanceIn(session, event);
+      // An aborted run yields nothing more; a reader of a run that took too long is still there.
+      if (!control.abortReason || RunTimeoutError.isInstance(failure))
+        for (const event of stored.events) yield control.advanceIn(session, event);
     } finally {
       if (driver?.isRunning) await control.closeAgent(driver);
       // Plugins are notified even if the reader stops at the error event.

@@ -68,6 +68,11 @@ export interface ServerLimits {
   readonly maxQueuedRequestsPerUser: number;
   /** Maximum of `maxLlmCalls` of a run, which counts connections in a live run: an integer of at least 1, or Infinity for no maximum. Default Infinity. */
   readonly maxLlmCalls: number;
+  /**
+   * Maximum of `maxRunMs` of a run, live runs included, in milliseconds: an integer from 1 to a day, or Infinity for no maximum. A run without a
+   * `maxRunMs` gets it. Default Infinity.
+   */
+  readonly maxRunMs: number;
   /** Maximum of `maxParallelToolCalls` of a run: an integer of at least 1, or Infinity for no maximum. Default Infinity. */
   readonly maxParallelToolCalls: number;
   /**
@@ -158,6 +163,7 @@ export const DEFAULT_LIMITS: ServerLimits = {
   maxQueuedRequests: 1000,
   maxQueuedRequestsPerUser: 32,
   maxLlmCalls: Infinity,
+  maxRunMs: Infinity,
   maxParallelToolCalls: Infinity,
   maxRunChars: 16 * 1024 * 1024,
   maxKeptChars: 64 * 1024 * 1024,
@@ -184,12 +190,20 @@ export function mergeLimits<T extends Partial<ServerLimits>>(limits: T, given: P
 }
 
 /** Returns the bounds of all runs of a server; undefined if its limits set none. */
-export function boundsOf({ maxLlmCalls, maxParallelToolCalls, maxRunAttempts }: ServerLimits): RunBounds | undefined {
+export function boundsOf(limits: ServerLimits): RunBounds | undefined {
+  const { maxRunAttempts } = limits;
+  const [maxLlmCalls, maxRunMs, maxParallelToolCalls] = [
+    limits.maxLlmCalls,
+    limits.maxRunMs,
+    limits.maxParallelToolCalls,
+  ].map((limit) => (limit === Infinity ? undefined : limit));
   const isDefault = maxRunAttempts === MAX_RUN_ATTEMPTS;
-  if (maxLlmCalls === Infinity && maxParallelToolCalls === Infinity && isDefault) return undefined;
+  if (maxLlmCalls === undefined && maxRunMs === undefined && maxParallelToolCalls === undefined && isDefault)
+    return undefined;
   return {
-    maxLlmCalls: maxLlmCalls === Infinity ? undefined : maxLlmCalls,
-    maxParallelToolCalls: maxParallelToolCalls === Infinity ? undefined : maxParallelToolCalls,
+    maxLlmCalls,
+    maxRunMs,
+    maxParallelToolCalls,
     maxRunAttempts: isDefault ? undefined : Math.min(maxRunAttempts, Number.MAX_SAFE_INTEGER),
   };
 }

@@ -58,7 +58,7 @@ export interface ServerOptions {
   /**
    * Returns options of each run that a request starts or resumes, live runs included, such as `maxLlmCalls` or the voice. They take
    * precedence over the fields of the request, which take precedence over the `runConfig` of the runner; `customMetadata` is merged by key.
-   * `limits.maxLlmCalls` and `limits.maxParallelToolCalls` limit them. An invalid option is reported, and the request is answered with 500.
+   * `limits.maxLlmCalls`, `limits.maxRunMs` and `limits.maxParallelToolCalls` limit them. An invalid option is reported, and the request is answered with 500.
    * A thrown error refuses the run (ForbiddenError: 403). Default: the request and the runner decide.
    */
   readonly runConfig?: RunConfigHook | undefined;
@@ -141,6 +141,7 @@ const LIMITS = {
   ...Object.fromEntries(Object.keys(DEFAULT_LIMITS).map((limit) => [limit, limit.endsWith('Ms') ? TIME : AMOUNT])),
   heartbeatMs: { ...TIME, min: 1 },
   maxLlmCalls: COUNT,
+  maxRunMs: COUNT,
   maxParallelToolCalls: COUNT,
   maxRunAttempts: COUNT,
 };
@@ -179,8 +180,10 @@ export function checkServerOptions(options: ServerOptions, owner = 'createServer
     throw wrongOption(owner, 'relay', 'a run relay', options.relay, RELAY);
   for (const origin of options.origins ?? []) checkOrigin(owner, origin);
   if (options.limits !== undefined) checkOptions(`${owner}: limits`, LIMITS, options.limits);
-  const { maxLlmCalls = 1, maxParallelToolCalls = 1, maxRunAttempts = 1 } = options.limits ?? {};
-  for (const [limit, value] of Object.entries({ maxLlmCalls, maxParallelToolCalls, maxRunAttempts }))
+  const { maxLlmCalls = 1, maxRunMs = 1, maxParallelToolCalls = 1, maxRunAttempts = 1 } = options.limits ?? {};
+  if (maxRunMs > MAX_TIME_MS && maxRunMs !== Infinity)
+    throw wrongOption(`${owner}: limits`, 'maxRunMs', 'at most a day, or Infinity', maxRunMs, '600_000');
+  for (const [limit, value] of Object.entries({ maxLlmCalls, maxRunMs, maxParallelToolCalls, maxRunAttempts }))
     if (value !== Infinity && !Number.isSafeInteger(value))
       throw wrongOption(`${owner}: limits`, limit, COUNT.wanted, value, COUNT.write);
 }

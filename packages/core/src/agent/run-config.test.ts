@@ -120,6 +120,7 @@ test.each(['transfer_to_agent', 'set_model_response', 'task_completed', 'adk_req
 const WRONG: { readonly [K in keyof Required<RunConfig>]: unknown } = {
   streamingMode: 'fast',
   maxLlmCalls: '2',
+  maxRunMs: 0,
   onBusy: 'wait',
   onOpenRun: 'leave',
   busyWaitMs: -1,

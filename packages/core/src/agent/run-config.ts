@@ -33,6 +33,13 @@ export interface RunConfig extends LiveRunConfig {
    */
   readonly maxLlmCalls?: number | undefined;
   /**
+   * Maximum time of the run in milliseconds; at most 24 days. Then the run ends with a RunTimeoutError, whatever its model or its tools do: its calls
+   * get responses, and an event with the code `RUN_TIMEOUT` is stored and yielded. The time begins when the run has its session: waiting for
+   * the session does not count, and neither does waiting for a person, because a run that an answer continues has the whole time again. So has
+   * a run that another process resumes. Applies to live runs too, which first store what was said so far. Default: no limit.
+   */
+  readonly maxRunMs?: number | undefined;
+  /**
    * Behaviour while another run of the session is in progress: `queue` (default) waits for its end, `reject` throws SessionBusyError,
    * `interrupt` stops it.
    */
@@ -100,6 +107,8 @@ export type RunConfigDefaults = Omit<RunConfig, 'requestId'>;
 export interface RunBounds {
   /** A run with a higher `maxLlmCalls`, or without a limit, gets this one. */
   readonly maxLlmCalls?: number | undefined;
+  /** A run with a higher `maxRunMs`, or without a limit, gets this one. */
+  readonly maxRunMs?: number | undefined;
   /** A run with a higher `maxParallelToolCalls` gets this one. */
   readonly maxParallelToolCalls?: number | undefined;
   /** Number of attempts at an unfinished run, the first one included, after which a new message closes it. Default 3. */
@@ -120,10 +129,13 @@ export const RUN_CONFIG_DEFAULTS = {
 } as const satisfies RunConfig;
 
 const DAY_MS = 86_400_000;
+/** Maximum of a timer's delay: a longer one would end at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 const OPTIONS: OptionRules<Omit<RunConfig, keyof LiveRunConfig>> = {
   streamingMode: { is: 'text', oneOf: ['none', 'sse', 'bidi'], write: "'sse'" },
   maxLlmCalls: { is: 'number', isInteger: true, write: '50' },
+  maxRunMs: { ...integer(1, MAX_TIMER_MS), write: '600_000' },
   onBusy: { is: 'text', oneOf: ['queue', 'reject', 'interrupt'] },
   busyWaitMs: { is: 'number', isInteger: true, min: 0, max: DAY_MS, write: '60_000' },
   onOpenRun: { is: 'text', oneOf: ['finish', 'close', 'reject'] },
@@ -146,6 +158,7 @@ export const RUN_CONFIG_OPTIONS: ReadonlySet<string> = /* @__PURE__ */ new Set(O
 
 const BOUNDS: OptionRules<RunBounds> = {
   maxLlmCalls: integer(1),
+  maxRunMs: integer(1, MAX_TIMER_MS),
   maxParallelToolCalls: integer(1),
   maxRunAttempts: integer(1),
 };
@@ -196,9 +209,11 @@ export function mergeRunConfigs(over: RunConfig, under: RunConfig, bounds?: RunB
     config.customMetadata = { ...under.customMetadata, ...over.customMetadata };
   if (!bounds) return config;
   checkOptions('bounds', BOUNDS, bounds);
-  const { maxLlmCalls, maxParallelToolCalls } = bounds;
+  const { maxLlmCalls, maxParallelToolCalls, maxRunMs } = bounds;
   const calls = config.maxLlmCalls ?? RUN_CONFIG_DEFAULTS.maxLlmCalls;
   if (maxLlmCalls !== undefined && (calls <= 0 || calls > maxLlmCalls)) config.maxLlmCalls = maxLlmCalls;
+  if (maxRunMs !== undefined && !(config.maxRunMs !== undefined && config.maxRunMs <= maxRunMs))
+    config.maxRunMs = maxRunMs;
   const parallel = config.maxParallelToolCalls ?? RUN_CONFIG_DEFAULTS.maxParallelToolCalls;
   if (maxParallelToolCalls !== undefined && parallel > maxParallelToolCalls)
     config.maxParallelToolCalls = maxParallelToolCalls;

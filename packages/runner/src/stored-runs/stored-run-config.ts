@@ -7,6 +7,7 @@ const REMEMBERED = [
   'streamingMode',
   'completionEvent',
   'maxLlmCalls',
+  'maxRunMs',
   'maxParallelToolCalls',
   'clientTools',
   'pauseOnToolCalls',

@@ -78,6 +78,7 @@ const STATUS: Readonly<Record<string, number>> = {
   STORAGE_UNAVAILABLE: 503,
   TOOLSET_UNAVAILABLE: 503,
   USER_OBJECT: 503,
+  RUN_TIMEOUT: 504,
 };
 
 /** Returns the HTTP status of a response to an error with this code. */

@@ -31,7 +31,7 @@ async function setUp({ steps, defaults, resumable, ...options }: Setup = {}) {
   const played = await serverScenario({
     steps: steps ?? Array.from({ length: 9 }, () => calling),
     agent: { tools: [f] },
-    runner: { runConfig: defaults, resumable },
+    runner: { runConfig: defaults, resumable, ...(options.platform && { platform: options.platform }) },
     onError: (error) => reported.push(error),
     ...options,
   });
@@ -60,6 +60,26 @@ describe('a run body', () => {
       );
     }
     expect([model.calls, await stored()]).toEqual([0, []]);
+  });
+});
+
+describe('limits.maxRunMs', () => {
+  test.each<[string, Setup]>([
+    ['has no limit', {}],
+    ['has a higher one', { defaults: { maxRunMs: 60_000 } }],
+    ['has a higher one by the hook', { runConfig: () => ({ maxRunMs: 60_000 }) }],
+  ])('ends a run that %s and hangs, and its readers get the error', async (_, options) => {
+    const gate = new Gate();
+    const platform = fixedPlatform();
+    const steps: ScriptedStep[] = [calling, { text: 'late', gate }];
+    const { send, stored } = await setUp({ ...options, steps, platform, limits: { maxRunMs: 5000 } });
+    const answered = [send({ ...ASK, requestId: 'r1' }), send({ ...ASK, requestId: 'r1' }, '/run_sse')];
+    await gate.reached;
+    platform.advance(5000);
+    const [whole, streamed] = await Promise.all(answered);
+    expect([whole?.status, whole?.json.code]).toEqual([504, 'RUN_TIMEOUT']);
+    expect(streamed?.text).toContain('RUN_TIMEOUT');
+    expect((await stored()).at(-1)).toMatchObject({ errorCode: 'RUN_TIMEOUT' });
   });
 });
 
