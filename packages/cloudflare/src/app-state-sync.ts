@@ -1,4 +1,5 @@
 import type { Platform } from '@eventloom/core';
+import { within } from '@eventloom/core/internal';
 import type { DurableObjectAppState } from '@eventloom/sessions/durable-object';
 import { type AppStateResponse, type AppStateExchange, isAppStateResponse } from './app-state-exchange.ts';
 import type { ObjectNamespace } from './cloudflare-bindings.ts';
@@ -67,14 +68,10 @@ export class AppStateSync {
    */
   async refresh(appName: string): Promise<void> {
     if (this.#platform.now() < (this.#freshUntilMs.get(appName) ?? 0)) return;
-    const late = Promise.withResolvers<void>();
-    const callOff = this.#platform.schedule(WAIT_MS, () => {
+    await within(this.#platform, this.#exchange(appName), WAIT_MS, () => {
       // Only one request waits for an app's object that does not answer; later requests do not.
       this.#freshUntilMs.set(appName, this.#platform.now() + ANSWER_MS);
-      late.resolve();
     });
-    await Promise.race([this.#exchange(appName), late.promise]);
-    callOff();
   }
 
   /** Delivers pending changes of every app whose retry is due. Never rejects; changes that fail to be delivered stay pending. */

@@ -1,3 +1,4 @@
+import { within } from '@eventloom/core/internal';
 import {
   type AuthProvider,
   type OAuthClientProvider,
@@ -95,11 +96,9 @@ export class HttpTransport implements OpenTransport {
   async terminate(): Promise<void> {
     const { terminateOnClose, terminateMs, host } = this.#options;
     if (!terminateOnClose) return;
-    const { promise: expired, resolve } = Promise.withResolvers<void>();
-    const cancel = host.platform.schedule(terminateMs, resolve);
     // Servers need not support the deletion, and may not answer; the session then expires on the server.
-    await Promise.race([this.transport.terminateSession().catch(() => undefined), expired]);
-    cancel();
+    const ended = this.transport.terminateSession().catch(() => undefined);
+    await within(host.platform, ended, terminateMs);
   }
 
   #exchange(name: string): Exchange {

@@ -14,7 +14,7 @@ import {
   type Transport,
 } from '@modelcontextprotocol/client';
 import type { Platform, TraceHeaders } from '@eventloom/core';
-import { describeKind, isRecord, reportTo } from '@eventloom/core/internal';
+import { describeKind, isRecord, reportTo, within } from '@eventloom/core/internal';
 import type { MCPConnectionParams, OpenTransport, TransportHost } from './connection-params.ts';
 import { MCPLimitError, MCPProtocolError } from './errors.ts';
 import { ActiveCalls } from './active-calls.ts';
@@ -321,18 +321,16 @@ export class MCPConnection {
     const { params, platform } = this.#owner;
     const transport = params['~open'](this.#host());
     const client = this.#createClient();
-    const { promise: late, reject } = Promise.withResolvers<never>();
     let isLate = false;
-    const cancel = platform.schedule(timeoutMs, () => {
-      isLate = true;
-      reject(new SdkError(SdkErrorCode.RequestTimeout, `not connected after ${timeoutMs} ms`));
-    });
     try {
       const connecting = client.connect(toTransport(transport.transport), {
         timeout: timeoutMs,
         ...(this.#isLegacy && { prior: { kind: 'legacy' } }),
       });
-      await Promise.race([connecting, late]);
+      await within(platform, connecting, timeoutMs, () => {
+        isLate = true;
+        throw new SdkError(SdkErrorCode.RequestTimeout, `not connected after ${timeoutMs} ms`);
+      });
       const session: MCPSession = { client, transport, pending: 0, isDropped: false };
       client.onclose = () => this.#drop(session);
       return session;
@@ -342,8 +340,6 @@ export class MCPConnection {
       const isUnknown = SdkError.isInstance(error) && PROBE_CODES.has(error.code) && !isSocketLost(error);
       if (isUnknown && !isLate && !MCPLimitError.isInstance(failure)) this.#isLegacy = true;
       throw failure;
-    } finally {
-      cancel();
     }
   }
 

@@ -1,5 +1,5 @@
 import { type BaseAgent, type BaseToolset, type Platform } from '@eventloom/core';
-import { reportUnlessStopped, isBaseToolset } from '@eventloom/core/internal';
+import { reportUnlessStopped, isBaseToolset, within } from '@eventloom/core/internal';
 import { isLlmAgent, type ToolUnion } from '@eventloom/llm-agent';
 
 /** Time that a toolset has to close at the end of a run, in milliseconds. */
@@ -52,11 +52,8 @@ export class OpenToolsets {
   /** Closes a toolset, and waits for it for at most five seconds. */
   async #close(toolset: BaseToolset): Promise<void> {
     const platform = this.#platform;
-    const { promise: timeout, resolve } = Promise.withResolvers<void>();
-    const cancel = platform.schedule(CLOSE_TIMEOUT_MS, resolve);
     const closing = (async () => toolset.suspend())().catch((error: unknown) => reportUnlessStopped(platform, error));
-    await Promise.race([closing, timeout]);
-    cancel();
+    await within(platform, closing, CLOSE_TIMEOUT_MS);
   }
 }
 

@@ -152,7 +152,7 @@ export { moveResponseParts } from '../tool/tool-result.ts';
 export { isRetryableStatus, type Retry, retryAfterMs, statusCode, toRetry, wait, withRetries } from '../model/retry.ts';
 export { KeyedQueue } from '../platform/keyed-queue.ts';
 export { otherWork, WorkQueue } from '../platform/work-queue.ts';
-export { newInvocationId, reportTo, reportUnlessStopped } from '../platform/platform.ts';
+export { newInvocationId, reportTo, reportUnlessStopped, within } from '../platform/platform.ts';
 export { storageFailure } from '../platform/storage-failure.ts';
 export { checkArgument, checkName, nameFault } from '../session/check-name.ts';
 export { faultOfLeftRun } from '../session/open-run.ts';

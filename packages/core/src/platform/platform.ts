@@ -64,6 +64,26 @@ export function reportUnlessStopped(platform: Platform, error: unknown): void {
   if (!RunAbortedError.isInstance(error) && toError(error).name !== 'AbortError') reportTo(platform, error);
 }
 
+/**
+ * Resolves or rejects as the work does, or, if that takes longer than the time-out, as `onLate` does: by default with undefined. The work continues
+ * without a waiter.
+ */
+export async function within<T, L = undefined>(
+  timers: Pick<Platform, 'schedule'>,
+  work: Promise<T>,
+  timeoutMs: number,
+  onLate?: () => L,
+): Promise<T | L | undefined> {
+  const late = Promise.withResolvers<L | undefined>();
+  const expire = async (): Promise<L | undefined> => onLate?.();
+  const callOff = timers.schedule(timeoutMs, () => late.resolve(expire()));
+  try {
+    return await Promise.race([work, late.promise]);
+  } finally {
+    callOff();
+  }
+}
+
 /** The part of `ctx.storage` of a Durable Object with SQLite that drivers use. */
 export interface DurableObjectStorage {
   readonly sql: {

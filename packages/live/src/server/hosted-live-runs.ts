@@ -5,7 +5,7 @@ import {
   type SessionKey,
   ShuttingDownError,
 } from '@eventloom/core';
-import { mergeRunConfigs, readTraceHeaders } from '@eventloom/core/internal';
+import { mergeRunConfigs, readTraceHeaders, within } from '@eventloom/core/internal';
 import type { Runner } from '@eventloom/runner';
 import {
   type AuthenticatedUser,
@@ -27,7 +27,6 @@ import {
   liveProtocolOf,
   runnerOf,
   socketCloseOf,
-  within,
 } from '@eventloom/server/internal';
 import { Heartbeat } from './heartbeat.ts';
 import { HostedLiveRun, type HostedLiveRunParams } from './hosted-live-run.ts';

@@ -1,6 +1,5 @@
 import type { Platform } from '@eventloom/core';
-import { KeyedQueue, otherWork, WorkQueue } from '@eventloom/core/internal';
-import { within } from '../runs/within.ts';
+import { KeyedQueue, otherWork, within, WorkQueue } from '@eventloom/core/internal';
 
 /** Number of characters that are processed before other work runs: a few milliseconds of work. */
 export const CHARS_PER_TURN: number = 128 * 1024;

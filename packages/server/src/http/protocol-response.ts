@@ -1,7 +1,6 @@
 import { ConfigurationError, toError } from '@eventloom/core';
-import { describeKind, isRecord } from '@eventloom/core/internal';
+import { describeKind, isRecord, within } from '@eventloom/core/internal';
 import { causesOfCuts, cutError } from '../runs/run-reader.ts';
-import { within } from '../runs/within.ts';
 import type { FrontContext } from '../server-context.ts';
 import { isRunStream } from './hosted-run.ts';
 import type { ServerRequest } from './server-request.ts';

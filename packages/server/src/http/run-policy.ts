@@ -1,5 +1,5 @@
 import { ConfigurationError, type Platform, type RunConfig, type RunConfigDefaults } from '@eventloom/core';
-import { checkRunConfigDefaults, copyJson } from '@eventloom/core/internal';
+import { checkRunConfigDefaults, copyJson, within } from '@eventloom/core/internal';
 import type { AuthenticatedUser } from '../server-options.ts';
 
 /** The options of a run that a server decides: all except the streaming mode and the request id, which the client sets. */
@@ -33,20 +33,17 @@ export async function callRunConfigHook(
   appName: string,
   platform: Platform,
 ): Promise<RunPolicy | undefined> {
-  const late = Promise.withResolvers<never>();
-  const callOff = platform.schedule(HOOK_MS, () =>
-    late.reject(
-      new ConfigurationError(
+  const asked = (async () => hook(request, user, appName))();
+  const decided: (RunPolicy & Pick<RunConfig, 'streamingMode' | 'requestId'>) | undefined = await within(
+    platform,
+    asked,
+    HOOK_MS,
+    () => {
+      throw new ConfigurationError(
         `the runConfig hook of the server: did not settle within ${HOOK_MS} ms, so the run was not started; give each request that the hook waits for a time limit`,
-      ),
-    ),
+      );
+    },
   );
-  let decided: (RunPolicy & Pick<RunConfig, 'streamingMode' | 'requestId'>) | undefined;
-  try {
-    decided = await Promise.race([hook(request, user, appName), late.promise]);
-  } finally {
-    callOff();
-  }
   if (decided === undefined) return undefined;
   try {
     for (const option of ['streamingMode', 'requestId'] as const)

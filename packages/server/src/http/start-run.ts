@@ -5,12 +5,11 @@ import {
   SessionBusyError,
   type StreamingMode,
 } from '@eventloom/core';
-import { copyJson, isRecord, mergeRunConfigs, readTraceHeaders } from '@eventloom/core/internal';
+import { copyJson, isRecord, mergeRunConfigs, readTraceHeaders, within } from '@eventloom/core/internal';
 import { readRunBody, type RunBody } from '@eventloom/core/wire';
 import type { RunAsyncParams, Runner } from '@eventloom/runner';
 import { AppNotFoundError, BodyTooLargeError, RunEventNotFoundError } from '../errors.ts';
 import type { FollowedRun } from '../runs/follow-run.ts';
-import { within } from '../runs/within.ts';
 import { eventPosition, type RunLog } from '../runs/run-log.ts';
 import type { FrameEncoder } from './responses.ts';
 import type { FrontContext, ServerContext } from '../server-context.ts';

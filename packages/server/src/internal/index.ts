@@ -17,7 +17,6 @@ export { SESSION_DELETED } from '../runs/failed-run.ts';
 export { GRACE_MS } from '../runs/run-hub.ts';
 export { runPath } from '../runs/run-log.ts';
 export { findTakenRun, readEnd } from '../runs/stored-frames.ts';
-export { within } from '../runs/within.ts';
 export { isLiveRequest, liveProtocolOf } from '../live-endpoint.ts';
 export { openApiRoute } from '../openapi/open-api-document.ts';
 export { serverRoutes } from '../routes/server-routes.ts';

@@ -1,7 +1,13 @@
 import { ConfigurationError, type SessionKey } from '@eventloom/core';
-import { checkOptions, listenToPool, type OptionRules, type PostgresPool, wrongOption } from '@eventloom/core/internal';
+import {
+  checkOptions,
+  listenToPool,
+  type OptionRules,
+  type PostgresPool,
+  wrongOption,
+  within,
+} from '@eventloom/core/internal';
 import type { LogMirror, RelayedLog, RelayHost, RemoteRun, RunPublication, RunRelay } from '../runs/run-relay.ts';
-import { within } from '../runs/within.ts';
 import { MAX_TIME_MS } from '../server-limits.ts';
 import { RelayDatabase } from './relay-database.ts';
 import { RelayNotifications } from './relay-notifications.ts';

@@ -11,7 +11,7 @@ import {
   StreamingMode,
   UnfinishedRunError,
 } from '@eventloom/core';
-import { describeKind, isRecord } from '@eventloom/core/internal';
+import { describeKind, isRecord, within } from '@eventloom/core/internal';
 import type { RunAsyncParams } from '@eventloom/runner';
 import { readRunBody, wireSchemas } from '@eventloom/core/wire';
 import { RunEventsGoneError } from '../errors.ts';
@@ -34,7 +34,6 @@ import { HostedRun } from '../http/hosted-run.ts';
 import { readRequestedRun, parseRunBody, type RequestedRun, runnerOf, startRun } from '../http/start-run.ts';
 import type { RunHub } from '../runs/run-hub.ts';
 import type { RunLog } from '../runs/run-log.ts';
-import { within } from '../runs/within.ts';
 import { runPath, sessionPath } from '../runs/run-log.ts';
 import { RUN_STATE_SCHEMA, type RunState } from '../runs/run-state.ts';
 import { quotedName } from '../http/request-body.ts';

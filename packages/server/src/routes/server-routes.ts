@@ -1,4 +1,5 @@
 import type { Platform } from '@eventloom/core';
+import { within } from '@eventloom/core/internal';
 import type { Runner } from '@eventloom/runner';
 import { jsonResponse } from '../http/responses.ts';
 import type { ServerRequest } from '../http/server-request.ts';
@@ -67,17 +68,12 @@ export function createStorageProbe(runners: Iterable<Runner>, platform: Platform
   let asking: Promise<boolean> | undefined;
   let goodSinceMs = -Infinity;
   const ask = async (): Promise<boolean> => {
-    const late = Promise.withResolvers<boolean>();
-    const callOff = platform.schedule(STORAGE_TIMEOUT_MS, () => late.resolve(false));
-    try {
-      // Every request that needs the storage reports the failure.
-      const isGood = await Promise.race([askAll().catch(() => false), late.promise]);
-      if (isGood) goodSinceMs = platform.now();
-      return isGood;
-    } finally {
-      callOff();
-      asking = undefined;
-    }
+    // Every request that needs the storage reports the failure.
+    const asked = askAll().catch(() => false);
+    const isGood = (await within(platform, asked, STORAGE_TIMEOUT_MS)) === true;
+    if (isGood) goodSinceMs = platform.now();
+    asking = undefined;
+    return isGood;
   };
   return async () => {
     const ageMs = platform.now() - goodSinceMs;

@@ -7,6 +7,7 @@ import {
   StorageError,
   UnfinishedRunError,
 } from '@eventloom/core';
+import { within } from '@eventloom/core/internal';
 import type { Runner } from '@eventloom/runner';
 import { RunRelayError } from '../errors.ts';
 import type { RunHub, RunHubOptions } from './run-hub.ts';
@@ -14,7 +15,6 @@ import type { RunLog } from './run-log.ts';
 import { runNotFound } from './run-mirror.ts';
 import type { RelayEnd, RemoteRun, RunRelay } from './run-relay.ts';
 import { readWaitingCalls } from './run-state.ts';
-import { within } from './within.ts';
 
 /** The parts of a Runner that cancel a run. */
 type CancellingRunner = Pick<Runner, 'cancelRun' | 'sessionService'>;

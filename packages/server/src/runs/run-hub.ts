@@ -9,6 +9,7 @@ import {
   ShuttingDownError,
   UnfinishedRunError,
 } from '@eventloom/core';
+import { within } from '@eventloom/core/internal';
 import type { RunAsyncParams, Runner } from '@eventloom/runner';
 import { startOfMessage } from '@eventloom/runner/internal';
 import { ServerBusyError } from '../errors.ts';
@@ -22,7 +23,6 @@ import { RunCanceller } from './cancel-run.ts';
 import { RunFollower } from './follow-run.ts';
 import { RunReaders } from './run-reader.ts';
 import type { RelayedLog, RemoteRun, RunRelay, RunStop } from './run-relay.ts';
-import { within } from './within.ts';
 import { type OnUnfinishedRuns, UnfinishedRuns } from './unfinished-runs.ts';
 
 /** The parts of a Runner that a hub needs. */
@@ -352,7 +352,7 @@ export class RunHub {
     await new Promise<void>((resolve) => void this.platform.schedule(0, resolve));
     if (log.end && !publication) return;
     const readable = publication ? Promise.all([firstFrame, publication.announced]) : firstFrame;
-    await within(this.platform, readable, this.limits.respondAfterMs);
+    await within<unknown>(this.platform, readable, this.limits.respondAfterMs);
   }
 
   /** Cancels or forgets a run because another process asks for it. */

@@ -20,6 +20,7 @@ import {
   MAX_OUTAGE_MS,
   type OptionRules,
   repeatWhileUnavailable,
+  within,
 } from '@eventloom/core/internal';
 import { ForbiddenError, UserLimitError, WebhookError } from '../errors.ts';
 import { quotedName, shownAddress } from '../http/request-body.ts';
@@ -27,7 +28,6 @@ import { originToWrite } from '../http/request-guard.ts';
 import type { ServerLimits } from '../server-limits.ts';
 import { SESSION_DELETED } from './failed-run.ts';
 import type { HostedRunner, RunHub } from './run-hub.ts';
-import { within } from './within.ts';
 import type { RunState } from './run-state.ts';
 
 /** Options of webhooks, which notify other servers of the ends of runs. */
