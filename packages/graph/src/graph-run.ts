@@ -45,7 +45,7 @@ export class GraphRun {
   readonly #record: GraphRecord;
   readonly #channels: ChannelState;
   readonly #commits: NodeCommits;
-  #ledger: Promise<ReadonlyMap<string, ToolLedgerEntry>> | undefined;
+  #entries: Promise<ReadonlyMap<string, ToolLedgerEntry>> | undefined;
   #isLeft = false;
 
   constructor(params: GraphRunParams) {
@@ -201,10 +201,10 @@ export class GraphRun {
 
   async #readLedger(): Promise<ReadonlyMap<string, ToolLedgerEntry>> {
     const { invocation, invocationId } = this.#context;
-    this.#ledger ??= Promise.resolve(invocation.ledger.listToolCalls(invocationId)).then(
+    this.#entries ??= Promise.resolve(invocation.ledger.listToolCalls(invocationId)).then(
       (entries) => new Map(entries.map((entry) => [entry.callId, entry])),
     );
-    return this.#ledger;
+    return this.#entries;
   }
 
   /** Stops the nodes of a step after the reader has left, and waits for them for at most GRACE_MS. */

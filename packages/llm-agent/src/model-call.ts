@@ -263,13 +263,13 @@ export class ModelCall implements ReplyInProgress {
     const { invocation, branch, platform } = this.#turn.context;
     const streamed = this.#callIds[index];
     if (streamed && streamed.name === name && streamed.modelId === id) return streamed.id;
-    const known = Calls.of(invocation.session, invocation.derived);
-    let isRepeated = id !== undefined && (known.newest(id, branch) !== undefined || known.isAwaited(id));
+    const ofSession = Calls.of(invocation.session, invocation.derived);
+    let isRepeated = id !== undefined && (ofSession.newest(id, branch) !== undefined || ofSession.isAwaited(id));
     for (let at = 0; id && at < index; at++) {
       const earlier = this.#callIds[at];
       if (earlier?.modelId === id || earlier?.id === id) isRepeated = true;
     }
-    const given = id ? (isRepeated ? this.#freeId(id, index, known) : id) : `adk-${platform.newUuid()}`;
+    const given = id ? (isRepeated ? this.#freeId(id, index, ofSession) : id) : `adk-${platform.newUuid()}`;
     this.#callIds[index] = { id: given, modelId: id, name };
     return given;
   }
@@ -278,12 +278,12 @@ export class ModelCall implements ReplyInProgress {
    * Returns the first of `adk-<id>-2`, `adk-<id>-3`, … that no call on the agent's branch, no call that waits for its answer, and no earlier call of the reply has. Derived from the model's id and not random, so
    * that a run that was killed and resumed gives the same ids.
    */
-  #freeId(id: string, index: number, known: Calls): string {
+  #freeId(id: string, index: number, ofSession: Calls): string {
     const { branch } = this.#turn.context;
     const nameOf = (number: number): string => `adk-${id}-${number}`;
     const isTaken = (number: number): boolean =>
-      known.newest(nameOf(number), branch) !== undefined ||
-      known.isAwaited(nameOf(number)) ||
+      ofSession.newest(nameOf(number), branch) !== undefined ||
+      ofSession.isAwaited(nameOf(number)) ||
       this.#callIds.slice(0, index).some((call) => call.id === nameOf(number));
     let [taken, free] = [1, 2];
     while (isTaken(free)) [taken, free] = [free, 2 * free];

@@ -70,7 +70,7 @@ export async function* finishAnsweredStep(turn: AgentTurn): AsyncGenerator<Event
     if (changes) yield changes;
     const entries = resumedLog ? await ledger.listToolCalls(invocationId) : [];
     const recorded = new Map(entries.map((entry) => [entry.callId, entry]));
-    const outcome = yield* startAnswered({ turn, tools, eventId: '', ledger: recorded }, toRun).events();
+    const outcome = yield* startAnswered({ turn, tools, eventId: '', entries: recorded }, toRun).events();
     if (outcome.event) yield outcome.event;
     if (outcome.isPaused) context.pause();
     if (!outcome.callsModel) return false;

@@ -126,13 +126,13 @@ class OpenStep {
   readonly #context: InvocationContext;
   readonly #reply: Event;
   /** The agent's events after the reply: requests to people, and responses. */
-  readonly #said: Event[];
+  readonly #later: Event[];
 
   constructor(turn: AgentTurn, reply: Event, { events }: Execution) {
     this.#turn = turn;
     this.#context = turn.context;
     this.#reply = reply;
-    this.#said = events.slice(events.indexOf(reply) + 1);
+    this.#later = events.slice(events.indexOf(reply) + 1);
   }
 
   async *finish(): AsyncGenerator<Event, StepEnd, void> {
@@ -142,25 +142,21 @@ class OpenStep {
     if (this.#isContinuedAfter(elsewhere)) return 'ends';
     const { tools, changes } = await prepareTools(this.#turn);
     if (changes) yield changes;
-    const ledger = new Map((await invocation.ledger.listToolCalls(invocationId)).map((entry) => [entry.callId, entry]));
+    const entries = new Map(
+      (await invocation.ledger.listToolCalls(invocationId)).map((entry) => [entry.callId, entry]),
+    );
     const eventId = this.#reply.id;
     const result = await this.#readResult(calls, tools);
-    // The responses of a reply are stored in one event. A call without a response there waits, or called an agent that is resumed.
-    const isResponded = responsesIn(calls).some(({ event }) => event.author !== 'user');
-    const open = calls.filter(
-      (call) =>
-        !isAnsweredByUser(call) &&
-        (!isResponded || (call.responses.length === 0 && mayWait(getOwn(tools, call.call.name ?? '')))),
-    );
+    const open = callsToStart(calls, tools);
     if (open.length > 0) {
       const asked = calls.flatMap(({ requests }) => requests.map(({ call }) => call));
       const running = open.map(({ call }) => call);
-      yield* this.#pass(new RunningCalls({ turn: this.#turn, calls: running, tools, eventId, ledger, asked }), result);
+      yield* this.#pass(new RunningCalls({ turn: this.#turn, calls: running, tools, eventId, entries, asked }), result);
     }
     const { toRun } = answersTo(withRequests(this.#readCalls()).filter(isAnsweredByUser), this.#context);
-    if (toRun.size > 0) yield* this.#pass(startAnswered({ turn: this.#turn, tools, eventId, ledger }, toRun));
+    if (toRun.size > 0) yield* this.#pass(startAnswered({ turn: this.#turn, tools, eventId, entries }, toRun));
     if (result && this.#turn.agent.mode !== 'task') {
-      const hasText = this.#said.at(-1)?.content?.parts?.some(({ text }) => text !== undefined) ?? false;
+      const hasText = this.#later.at(-1)?.content?.parts?.some(({ text }) => text !== undefined) ?? false;
       if (!hasText) yield toOutputEvent(this.#turn, result.value);
       return 'ends';
     }
@@ -170,13 +166,8 @@ class OpenStep {
       return unfinished.every((call) => this.#asksBesideModel(call)) ? 'asks' : 'waits';
     }
     // The task was finished, so the agent has nothing more to do.
-    if (this.#said.some(({ output }) => output !== undefined)) return 'ends';
-    const said = [...this.#said, ...elsewhere.map(({ event }) => event)];
-    // The notice that a call waits for a confirmation does not end the turn: the person has answered since. A transfer beside it does.
-    const leaves = said.some(({ author, actions }) => {
-      const isNotice = Object.keys(actions.requestedToolConfirmations ?? {}).length > 0;
-      return author !== 'user' && (isNotice ? actions.transferToAgent !== undefined : leavesAgent(actions));
-    });
+    if (this.#later.some(({ output }) => output !== undefined)) return 'ends';
+    const leaves = [...this.#later, ...elsewhere.map(({ event }) => event)].some(endsTurn);
     return leaves ? 'ends' : 'callsModel';
   }
 
@@ -222,7 +213,7 @@ class OpenStep {
     if (!responses) return;
     const isTask = this.#turn.agent.mode === 'task';
     const event = isTask && result ? withOutput(this.#turn, responses, result.value) : responses;
-    this.#said.push(event);
+    this.#later.push(event);
     yield event;
   }
 }
@@ -233,6 +224,25 @@ function withRequests(calls: readonly SessionCall[]): readonly SessionCall[] {
 
 function responsesIn(calls: readonly SessionCall[]): readonly CallResponse[] {
   return calls.flatMap(({ responses }) => responses);
+}
+
+/**
+ * Returns the calls of a reply that start, perhaps again: all without a person's answer if none has a response. The responses of a reply are
+ * stored in one event, so a call that lacks one beside others waits, or called an agent: it starts if its tool may wait.
+ */
+function callsToStart(calls: readonly SessionCall[], tools: CallBatch['tools']): SessionCall[] {
+  const unanswered = calls.filter((call) => !isAnsweredByUser(call));
+  if (responsesIn(calls).every(({ event }) => event.author === 'user')) return unanswered;
+  return unanswered.filter(({ call, responses }) => responses.length === 0 && mayWait(getOwn(tools, call.name ?? '')));
+}
+
+/**
+ * True for an event after which the agent has nothing more to do. Not so after the notice that a call waits for a confirmation: the person
+ * has answered since. A transfer beside the notice counts.
+ */
+function endsTurn({ author, actions }: Event): boolean {
+  const isNotice = Object.keys(actions.requestedToolConfirmations ?? {}).length > 0;
+  return author !== 'user' && (isNotice ? actions.transferToAgent !== undefined : leavesAgent(actions));
 }
 
 /** True for a tool whose call may wait: it runs again when it has no response beside calls that have theirs. */

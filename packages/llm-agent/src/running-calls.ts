@@ -37,7 +37,7 @@ export interface CallBatch {
    */
   readonly eventId: string;
   /** Ledger entries of the invocation by call id; absent if no call ran before. */
-  readonly ledger?: ReadonlyMap<string, ToolLedgerEntry>;
+  readonly entries?: ReadonlyMap<string, ToolLedgerEntry>;
   /** Requests to people that were already made about the calls. */
   readonly asked?: readonly FunctionCall[];
   /** The answers of people that let these calls run; undefined for calls that run for the first time. */
@@ -87,7 +87,7 @@ export class RunningCalls {
       return outcome instanceof Promise ? this.#outcomeLater(outcome) : this.#toReplyOutcome([outcome]);
     }
     const outcomes = calls.map((call) => new ToolCall(this.#batch, call, this).run());
-    if (outcomes.every(isSettled)) return this.#toReplyOutcome(outcomes);
+    if (outcomes.every(isReady)) return this.#toReplyOutcome(outcomes);
     return this.#outcomeLater(Promise.all(outcomes.map((outcome) => Promise.resolve(outcome))));
   }
 
@@ -209,7 +209,7 @@ export class RunningCalls {
   }
 }
 
-function isSettled(outcome: MaybePromise<CallOutcome>): outcome is CallOutcome {
+function isReady(outcome: MaybePromise<CallOutcome>): outcome is CallOutcome {
   return !(outcome instanceof Promise);
 }
 

@@ -96,10 +96,10 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
 
   /** @param eventId the event whose id identifies the call in the ledger, together with the id of the call */
   #start(eventId: string): MaybePromise<CallOutcome> {
-    const { ledger, tools } = this.#batch;
+    const { entries, tools } = this.#batch;
     const tool = this.#tool;
     const callId = ledgerCallId(eventId, this.#call);
-    const before = ledger?.get(callId);
+    const before = entries?.get(callId);
     // A recorded response is used even if the agent no longer has the tool.
     if (before?.status === 'finished') return outcomeOfEntry(before);
     const refused = tool ? deepArgsError(this.#call) : unknownTool(this.#call.name, tools);
@@ -139,10 +139,10 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
    */
   async #findEarlierRun({ call, earlier }: AnsweredCall): Promise<CallOutcome | undefined> {
     const { invocation } = this.#batch.turn.context;
-    const ledgers = new Map<string, readonly ToolLedgerEntry[]>();
+    const entriesOf = new Map<string, readonly ToolLedgerEntry[]>();
     for (const { invocationId, eventId } of earlier) {
-      const entries = ledgers.get(invocationId) ?? (await invocation.ledger.listToolCalls(invocationId));
-      ledgers.set(invocationId, entries);
+      const entries = entriesOf.get(invocationId) ?? (await invocation.ledger.listToolCalls(invocationId));
+      entriesOf.set(invocationId, entries);
       const entry = entries.find(({ callId }) => callId === ledgerCallId(eventId, call));
       if (entry)
         return entry.status === 'finished'

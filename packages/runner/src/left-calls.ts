@@ -106,16 +106,16 @@ async function leftResponses(ended: Ended, refused?: SizeLimitError): Promise<Ev
   const left = leftCalls(Calls.of(loaded.session, loaded.derived), ended);
   // A call that a person was asked about is recorded in the run of the answer.
   const answers = [...left.all].flatMap(openAnswers);
-  const ledger = new Map<string, ToolLedgerEntry>();
+  const entries = new Map<string, ToolLedgerEntry>();
   const runs = new Set([...left.all, ...answers].map(({ event }) => event.invocationId));
-  for (const run of runs) for (const entry of await lock.listToolCalls(run)) ledger.set(entry.callId, entry);
-  return respondTo(left, ended, { ledger, interrupted: toInterrupted, refused });
+  for (const run of runs) for (const entry of await lock.listToolCalls(run)) entries.set(entry.callId, entry);
+  return respondTo(left, ended, { entries, interrupted: toInterrupted, refused });
 }
 
 /** The results that left calls get. */
 interface LeftResults {
   /** The calls that have begun, by their ids. */
-  readonly ledger: ReadonlyMap<string, ToolLedgerEntry>;
+  readonly entries: ReadonlyMap<string, ToolLedgerEntry>;
   /** Returns the response to a call without a result. */
   readonly interrupted: (entry: ToolLedgerEntry | undefined) => Readonly<Record<string, unknown>>;
   /** The error with which the session refused the results of finished calls. */
@@ -130,7 +130,7 @@ export function respondTo(
 ): Event[] {
   const events: Event[] = [];
   for (const [asking, made] of Map.groupBy(all, ({ event }) => event)) {
-    const parts = made.flatMap((call) => noticeOf(call, results.ledger));
+    const parts = made.flatMap((call) => noticeOf(call, results.entries));
     const notice = parts.length > 0 ? { content: { role: 'user', parts } } : undefined;
     for (const fields of [notice, respondToCalls(made, cancelled, how, results)])
       if (fields)
@@ -148,13 +148,13 @@ function respondToCalls(
   calls: readonly SessionCall[],
   cancelled: ReadonlySet<SessionCall>,
   how: Ended['how'],
-  { ledger, interrupted, refused }: LeftResults,
+  { entries, interrupted, refused }: LeftResults,
 ): Pick<EventParams, 'content' | 'actions' | 'tags'> | undefined {
   const parts: Part[] = [];
   const changes: Partial<EventActions>[] = [];
   for (const call of calls) {
     const isCancelled = cancelled.has(call);
-    const entry = isCancelled ? undefined : entryOf(call, ledger);
+    const entry = isCancelled ? undefined : entryOf(call, entries);
     const isFinished = entry?.status === 'finished';
     if (isFinished && !entry.response) continue;
     // A call that no tool of the runtime ran: somebody else responds later.
@@ -182,10 +182,10 @@ const CANCELLED = { error: 'cancelled', message: 'The run or the agent ended whi
  * Returns the first response of a call that a person was asked about and answered, which only reports that the call waits, if the process ended
  * before it was stored. Without it, the result would count as this report.
  */
-function noticeOf(call: SessionCall, ledger: ReadonlyMap<string, ToolLedgerEntry>): Part[] {
+function noticeOf(call: SessionCall, entries: ReadonlyMap<string, ToolLedgerEntry>): Part[] {
   if (call.responses.length > 0 || openAnswers(call).length === 0) return [];
   const { response = { error: 'This tool call waits for a person.' } } =
-    ledger.get(ledgerCallId(call.event.id, call.call)) ?? {};
+    entries.get(ledgerCallId(call.event.id, call.call)) ?? {};
   return [{ functionResponse: { id: call.id, name: call.call.name ?? '', response: { ...response } } }];
 }
 
@@ -193,10 +193,10 @@ function noticeOf(call: SessionCall, ledger: ReadonlyMap<string, ToolLedgerEntry
  * Returns the ledger's entry of a call. A call that ran after a person's answer is recorded under the event of that answer. Its entry under
  * the event that made the call is then about the first response, which only reports that the call waits.
  */
-function entryOf(call: SessionCall, ledger: ReadonlyMap<string, ToolLedgerEntry>): ToolLedgerEntry | undefined {
+function entryOf(call: SessionCall, entries: ReadonlyMap<string, ToolLedgerEntry>): ToolLedgerEntry | undefined {
   const answers = openAnswers(call);
   const starts = answers.length > 0 || call.responses.length > 0 ? answers : [call];
-  const [newest] = starts.flatMap(({ event }) => ledger.get(ledgerCallId(event.id, call.call)) ?? []);
+  const [newest] = starts.flatMap(({ event }) => entries.get(ledgerCallId(event.id, call.call)) ?? []);
   return newest;
 }
 

@@ -116,7 +116,7 @@ function lockForNewRun(
     const replayed = NO_EVENTS;
     return { invocationId, start, config, lock, loaded, window, resumed, firstSeq, isMessageStored, replayed };
   };
-  const begun = begin(runner, request, control, { abortSignal, message, resumedId: undefined });
+  const begun = lockSession(runner, request, control, { abortSignal, message, resumedId: undefined });
   if (!(begun instanceof Promise)) return toLocked(begun);
   return begun.then(toLocked, async (error: unknown) => {
     await handleRefusal(runner, request, control, error, abortSignal);
@@ -213,7 +213,7 @@ async function lockToResume(
 ): Promise<LockedRun> {
   control.invocationId = resumedId;
   for (;;) {
-    const begun = await tryToBegin(runner, request, control, resumedId, abortSignal);
+    const begun = await tryToLock(runner, request, control, resumedId, abortSignal);
     if (!begun) continue;
     try {
       // Another process may have stored the answers while this one waited for the session.
@@ -244,7 +244,7 @@ async function lockToAnswer(
   for (let tries = 1; tries <= MAX_TRIES; tries++) {
     const invocationId = resumedId ?? ownId;
     control.invocationId = invocationId;
-    const begun = await tryToBegin(runner, request, control, resumedId, abortSignal);
+    const begun = await tryToLock(runner, request, control, resumedId, abortSignal);
     if (!begun) {
       resumedId = await find();
       continue;
@@ -273,8 +273,8 @@ async function lockToAnswer(
   );
 }
 
-/** Begins a run. Resolves to undefined if the store refused it, and it can be begun again. */
-async function tryToBegin(
+/** Locks the session. Resolves to undefined if the store refused the run, and it can be begun again. */
+async function tryToLock(
   runner: Runner,
   request: RunRequest,
   control: RunControl,
@@ -282,7 +282,7 @@ async function tryToBegin(
   abortSignal: AbortSignal | undefined,
 ): Promise<BegunSession | undefined> {
   try {
-    return await begin(runner, request, control, { abortSignal, message: undefined, resumedId });
+    return await lockSession(runner, request, control, { abortSignal, message: undefined, resumedId });
   } catch (error) {
     await handleRefusal(runner, request, control, error, abortSignal);
     return undefined;
@@ -346,7 +346,7 @@ interface BeginAttempt {
   readonly resumedId: string | undefined;
 }
 
-function begin(
+function lockSession(
   runner: Runner,
   request: RunRequest,
   control: RunControl,

@@ -43,8 +43,8 @@ export function pickAgent(
   const { agent, sessionService } = runner;
   if (resumed) return resumed.picked;
   if (matched && matched.calls.length > 0) {
-    const known = Calls.of(loaded.session, loaded.derived);
-    const calls = matched.calls.map((call) => outsideScopes(call, known));
+    const ofSession = Calls.of(loaded.session, loaded.derived);
+    const calls = matched.calls.map((call) => outsideScopes(call, ofSession));
     return agentOfCalls(agent, calls, (asked) => runner.agentForAnswers(asked));
   }
   if (agent.subAgents.length === 0 || getsEveryMessage(agent)) return { agent };
@@ -66,10 +66,10 @@ const LAST_SPEAKER = new DerivedKey<Remembered>('last speaker');
  * Follows a call made within isolation scopes to the call that opened the outermost scope, and returns that call.
  * Returns the call itself if one of the scopes was not opened by a call.
  */
-function outsideScopes(call: SessionCall, known: Calls): SessionCall {
+function outsideScopes(call: SessionCall, ofSession: Calls): SessionCall {
   let at = call;
   while (at.event.isolationScope !== undefined) {
-    const opener = known.opener(at);
+    const opener = ofSession.opener(at);
     if (!opener) return call;
     at = opener;
   }

@@ -22,7 +22,7 @@ import { checkCounts, checkId, parseEventsJson, parseJson, quotedName, readBytes
 import { requireSameUser } from './request-guard.ts';
 import { checkInvocationId, type FollowRunRequest, HostedRun } from './hosted-run.ts';
 import type { BodySpec } from './route.ts';
-import { checkAppName, parseRunBody, readRequestedRun, type RequestedRun, runnerOf, startRun } from './start-run.ts';
+import { checkAppName, parseRunBody, readRequestedRun, type RequestedRun, runnerOf, requestRun } from './start-run.ts';
 import { RequestQuota } from './user-quotas.ts';
 
 type RoutedRequest = Pick<AppRequest, 'raw' | 'param' | 'queries'>;
@@ -169,7 +169,7 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
     let requested: RequestedRun;
     try {
       this.quota.count('reservedReaders', 1);
-      requested = await startRun(this, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE);
+      requested = await requestRun(this, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE);
       await this.server.runs.untilReadable(requested.log);
     } finally {
       this.quota.release();

@@ -20,7 +20,7 @@ import { callRunConfigHook } from './run-policy.ts';
 
 /**
  * Parses the JSON of a request for a run. Checks its ids, and that the user of the HTTP request may start the run.
- * `startRun` checks the app.
+ * `requestRun` checks the app.
  *
  * @param isStrict true refuses unknown fields, which clients of the ADK may send. Default false
  * @throws InvalidRequestError
@@ -88,7 +88,7 @@ export interface RequestedRun {
  * @throws UserLimitError
  * @throws ServerBusyError, and the errors of the server's hook `runConfig`
  */
-export async function startRun(
+export async function requestRun(
   { server, quota, raw, user }: ServerRequest,
   body: RunBody,
   streamingMode: StreamingMode,

@@ -31,7 +31,7 @@ import {
 } from '../http/responses.ts';
 import type { BodySpec, HttpRoute } from '../http/route.ts';
 import { HostedRun } from '../http/hosted-run.ts';
-import { readRequestedRun, parseRunBody, type RequestedRun, runnerOf, startRun } from '../http/start-run.ts';
+import { readRequestedRun, parseRunBody, type RequestedRun, runnerOf, requestRun } from '../http/start-run.ts';
 import type { RunHub } from '../runs/run-hub.ts';
 import type { RunLog } from '../runs/run-log.ts';
 import { runPath, sessionPath } from '../runs/run-log.ts';
@@ -64,7 +64,7 @@ const START_BODY = {
 
 async function run(request: ServerRequest): Promise<Response> {
   const { limits, platform, runs } = request.server;
-  const requested = await startRun(request, parseRunBody(request, await request.json()), StreamingMode.NONE);
+  const requested = await requestRun(request, parseRunBody(request, await request.json()), StreamingMode.NONE);
   const { log, known } = requested;
   if (known) return runEvents(request, requested, known.invocationId);
   await log.ended;
@@ -125,7 +125,7 @@ async function runSse(request: ServerRequest): Promise<Response> {
   const body = parseRunBody(request, await request.json());
   runs.readers.checkUser(body.userId);
   request.quota.count('reservedReaders', 1);
-  const requested = await startRun(request, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE);
+  const requested = await requestRun(request, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE);
   const { log, known } = requested;
   await runs.untilReadable(log);
   if (log.end?.failure && !known && !log.hasEvents) return failedResponse(request, log, log.end.failure);
@@ -141,7 +141,7 @@ async function runSse(request: ServerRequest): Promise<Response> {
  * Starts a run and answers as soon as its message is stored; the run then continues without readers. A known request id is answered with
  * its run. A run that does not get its session within the client's waiting time does not begin, and nothing is stored.
  */
-async function begin(request: ServerRequest): Promise<Response> {
+async function startRun(request: ServerRequest): Promise<Response> {
   const { limits, platform, runs, webhooks } = request.server;
   const key = request.sessionKey();
   const json = await request.json();
@@ -155,7 +155,7 @@ async function begin(request: ServerRequest): Promise<Response> {
   const waitMs = preferredWait(request.raw.headers.get('prefer')) * 1000;
   const webhook = await readWebhook(request, key, asked);
   const mode = body.streaming ? StreamingMode.SSE : StreamingMode.NONE;
-  const { log, known } = await startRun(request, body, mode, waitMs, webhook);
+  const { log, known } = await requestRun(request, body, mode, waitMs, webhook);
   let state: RunState;
   if (known) {
     state = await runs.follower.state(request.runner(), key, known.invocationId);
@@ -338,7 +338,7 @@ export const runRoutes: readonly HttpRoute[] = [
     },
     status: 202,
     codes: START_CODES,
-    handle: begin,
+    handle: startRun,
   },
 ];
 

@@ -184,7 +184,7 @@ export class RunFollower {
     const failure = isEndUndone ? undefined : end?.frame;
     const untilPosition = failure?.position ?? lastPosition;
     const log = new RunLog(this.#memory, { key, invocationId });
-    log.beginAt(untilPosition);
+    log.startAfter(untilPosition);
     log.endWith(open ? { kind: 'left', failure: openError() } : { kind: 'copied' });
     const pages = storedFrames(sessionService, key, stored, position, lastPosition, failure);
     const first = await this.#readers.nextPage(key.userId, pages);
@@ -242,7 +242,7 @@ export class RunFollower {
     const log = new RunLog(this.#memory, { key, invocationId });
     log.attempt = remote.attempt;
     const isRead = remote.end !== undefined && position >= remote.lastPosition;
-    log.beginAt(isRead ? remote.lastPosition : remote.gonePosition);
+    log.startAfter(isRead ? remote.lastPosition : remote.gonePosition);
     if (isRead) {
       log.endWith({ kind: 'copied' });
     } else {

@@ -167,7 +167,7 @@ export class RunHub {
   async #listOnceBegun(log: RunLog, stream: RecordedRun, quota: StartOptions['quota']): Promise<void> {
     if (!(await stream.whenBegun())) return;
     quota?.count('queued', -1);
-    log.begin(stream);
+    log.noteBegun(stream);
     if (log.start === 'message') return;
     log.publication?.notify();
     log.publication?.forget();

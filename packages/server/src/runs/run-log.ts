@@ -175,13 +175,13 @@ export class RunLog implements RelayedLog {
   }
 
   /** Records that the run has its session and its message is stored. Sets its id and the position at which this log begins. */
-  begin(run: RecordedRun): void {
+  noteBegun(run: RecordedRun): void {
     const { invocationId, attempt, firstSeq, beginOffset } = run;
     this.invocationId = invocationId;
     this.attempt = attempt;
     this.firstSeq = firstSeq;
     this.#offset = beginOffset;
-    if (beginOffset > 0) this.beginAt(eventPosition(beginOffset));
+    if (beginOffset > 0) this.startAfter(eventPosition(beginOffset));
     this.#begun?.resolve(true);
   }
 
@@ -193,7 +193,7 @@ export class RunLog implements RelayedLog {
   }
 
   /** Starts an empty log after a position. Earlier frames are in the session. */
-  beginAt(position: number): void {
+  startAfter(position: number): void {
     this.beginPosition = position;
     this.gonePosition = position;
     this.lastPosition = position;

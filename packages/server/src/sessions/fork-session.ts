@@ -285,7 +285,7 @@ function closingEvents(
 
 /** The responses to calls that were in progress at the last event of a copy. The ledger does not record which calls had begun then. */
 const IN_PROGRESS = {
-  ledger: new Map<string, ToolLedgerEntry>(),
+  entries: new Map<string, ToolLedgerEntry>(),
   interrupted: () => INTERRUPTED,
 };
 
