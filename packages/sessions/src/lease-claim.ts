@@ -24,6 +24,12 @@ export interface LeaseTicket {
   readonly ttlMs: number;
 }
 
+/**
+ * Time after which a ticket expires, in milliseconds, so that claims behind a crashed waiter proceed. It is longer than the time between
+ * late polls.
+ */
+export const TICKET_TTL_MS = 2000;
+
 /** The reason why a lease is refused: the session does not exist, or it is held until this time unless its holder renews the lease. */
 export type ClaimRefusal = { readonly status: 'missing' } | { readonly status: 'busy'; readonly freeAtMs: number };
 

@@ -8,7 +8,7 @@ import {
 } from '@eventloom/core';
 import { describeKind } from '@eventloom/core/internal';
 import { abortedError, busyError, fullLineError, notFoundError } from './errors.ts';
-import type { ClaimRefusal, LeaseClaim, LeaseTicket } from './lease-claim.ts';
+import { type ClaimRefusal, type LeaseClaim, type LeaseTicket, TICKET_TTL_MS } from './lease-claim.ts';
 import type { SessionDriver } from './session-driver.ts';
 
 const DEFAULT_TTL_MS = 30_000;
@@ -20,11 +20,6 @@ const MAX_WAITERS = 1000;
 const FIRST_POLL_MS = 5;
 /** Maximum time for which a session is free before the first waiter of another process takes it. */
 const MAX_POLL_MS = 25;
-/**
- * Time after which a ticket expires, in milliseconds, so that claims behind a crashed waiter proceed. It is longer than the time between
- * late polls.
- */
-const TICKET_TTL_MS = 2000;
 
 /** The result of a wait: a lease, or the reason why there is none. */
 interface LeaseResult {

@@ -40,6 +40,8 @@ interface UnfinishedRunsParams {
   readonly report: (error: unknown) => void;
 }
 
+/** A lease that ends later is asked for nevertheless: it may have been granted while the clock was ahead, to a process that was killed. */
+const MAX_HELD_MS = 60_000;
 /** Maximum number of runs in a page: small, so that the page is still current when its last run is checked. */
 const PAGE = 50;
 /** Maximum time between two searches while the end of a cancelled run is not stored, in milliseconds. */
@@ -117,7 +119,7 @@ export class UnfinishedRuns {
   async resume(runner: Runner, key: SessionKey, id: string): Promise<void> {
     const { hub, limits, platform } = this.#params;
     const { invocationId = '', open } = (await runner.sessionService.findRun({ ...key, id })) ?? {};
-    if (!open || open.heldUntilMs > platform.now() || faultOfLeftRun(open, limits.maxRunAttempts)) return;
+    if (!open || isHeld(open, platform.now()) || faultOfLeftRun(open, limits.maxRunAttempts)) return;
     if (hub.inFlightRun(key, invocationId)) return;
     void this.#startResumed(runner, { ...key, invocationId, ...open }, 'queue');
     await hub.inFlightRun(key, invocationId)?.whenBegun();
@@ -225,7 +227,7 @@ export class UnfinishedRuns {
         try {
           // The session of a cancelled run may still be locked for the attempt that was cancelled.
           if (await this.#closeIfCancelled(run)) continue;
-          if (run.heldUntilMs > this.#params.platform.now()) {
+          if (isHeld(run, this.#params.platform.now())) {
             freeMs = Math.min(freeMs, run.heldUntilMs);
           } else if (await this.#isLeft(runner, run)) {
             // To resume or close a run that was cancelled since the page was read would open it again for a moment.
@@ -356,8 +358,13 @@ export class UnfinishedRuns {
    */
   async #isLeft({ sessionService }: Runner, { invocationId, ...key }: RunKey): Promise<boolean> {
     const found = await sessionService.findRun({ ...key, id: invocationId });
-    return found?.open !== undefined && found.open.heldUntilMs <= this.#params.platform.now();
+    return found?.open !== undefined && !isHeld(found.open, this.#params.platform.now());
   }
+}
+
+/** True if a lease holds the session of the run, according to its time. The storage decides, and shortens leases that end too late. */
+function isHeld({ heldUntilMs }: Pick<OpenRun, 'heldUntilMs'>, nowMs: number): boolean {
+  return heldUntilMs > nowMs && heldUntilMs <= nowMs + MAX_HELD_MS;
 }
 
 /** Creates the error to report for a run that could be neither resumed nor closed. Each search tries again. */

@@ -152,8 +152,18 @@ export class SqlLeases {
     if (takeOver) return undefined;
     const { freeAtMs } = this.#waitFor(row, claim);
     if (freeAtMs <= nowMs) return undefined;
+    this.#shorten(row, nowMs);
     if (ticket) this.#sql.leaveTicket.run(row.pk, ticket.sinceMs, ticket.id, nowMs + ticket.ttlMs);
-    return { status: 'busy', freeAtMs };
+    return { status: 'busy', freeAtMs: Math.min(freeAtMs, nowMs + 2 * claim.ttlMs) };
+  }
+
+  /**
+   * Shortens a lease that ends later than any lease of this moment, because the clock was ahead when it was granted or renewed: its process may
+   * have been killed. A process that lives renews the lease in time.
+   */
+  #shorten({ pk, last_seq: lastSeq }: SessionRow, nowMs: number): void {
+    this.#sql.shortenLease.run(pk, nowMs);
+    this.#sql.shortenRenewal.run(pk, lastSeq, nowMs);
   }
 
   /**

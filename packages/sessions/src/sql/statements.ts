@@ -1,4 +1,5 @@
 import { SCHEMA_VERSION, SEQ_BITS, SEQ_MASK } from './schema.ts';
+import { TICKET_TTL_MS } from '../lease-claim.ts';
 import { KEY_BYTES } from '../state-limit.ts';
 import type { SqlConnection, SqlStatement } from './sql-connection.ts';
 
@@ -11,6 +12,9 @@ const eventsOf = (session: string): string =>
 const THIS_SESSION = 'app_name = ?1 AND user_id = ?2 AND session_id = ?3';
 /** Condition for the hold of that session if the lease of the epoch ?4 is live. */
 const LIVE_HOLD = `session = (SELECT pk FROM eventloom_sessions WHERE ${THIS_SESSION}) AND epoch = ?4 AND lease_until > 0`;
+
+/** Tickets that expire later than this were left by a process whose clock was ahead. */
+const MAX_TICKET_MS = 2 * TICKET_TTL_MS;
 
 /** The version of the tables, which a newer program may have increased since this one started. */
 const VERSION = "(SELECT value FROM eventloom_meta WHERE key = 'sessions.schema')";
@@ -242,18 +246,27 @@ const SQL = {
     DELETE FROM eventloom_holds WHERE ${LIVE_HOLD} AND (open_run IS NULL OR open_run = ?5)
     RETURNING session, open_run, open_request, open_first_seq, ${lastEvent('epoch')} AS last_epoch,
       coalesce(${lastEvent(`pk & ${SEQ_MASK}`)}, 0) AS last_seq`,
+  /** Ends a lease at ?2 plus its duration if it ends later than at ?2 plus twice its duration. */
+  shortenLease: `
+    UPDATE eventloom_holds SET lease_until = ?2 + lease_ttl WHERE session = ?1 AND lease_until > ?2 + 2 * lease_ttl`,
+  /** Dates the append of the last event, ?2, to ?3 if it renews the session's lease to a later time than ?3 plus twice its duration. */
+  shortenRenewal: `
+    UPDATE eventloom_events SET appended_at = ?3
+    WHERE pk = ${eventKey('?1', '?2')} AND appended_at > ?3 + (SELECT lease_ttl FROM eventloom_holds WHERE session = ?1)`,
   /** Ends a live lease and keeps the open run, with its attempts reduced by ?5. */
   freeHold: `UPDATE eventloom_holds SET lease_until = 0, open_attempts = open_attempts - ?5 WHERE ${LIVE_HOLD}`,
   setEpoch: 'UPDATE eventloom_sessions SET epoch = ?2 WHERE pk = ?1',
   /** Expiry times of tickets at ?2: the latest of those before the ticket (?3, ?4), and its own. */
   tickets: `
     SELECT max(iif((since, id) < (?3, ?4), expires_at, 0)) AS before_until, max(iif(id = ?4, expires_at, 0)) AS own_until
-    FROM eventloom_lease_tickets WHERE session = ?1 AND expires_at > ?2`,
+    FROM eventloom_lease_tickets WHERE session = ?1 AND expires_at > ?2 AND expires_at <= ?2 + ${MAX_TICKET_MS}`,
   leaveTicket: `
     INSERT INTO eventloom_lease_tickets (session, since, id, expires_at) VALUES (?1, ?2, ?3, ?4)
     ON CONFLICT DO UPDATE SET expires_at = excluded.expires_at`,
   /** Removes a ticket, and those that have expired at ?3. */
-  removeTicket: 'DELETE FROM eventloom_lease_tickets WHERE session = ?1 AND (id = ?2 OR expires_at <= ?3)',
+  removeTicket: `
+    DELETE FROM eventloom_lease_tickets
+    WHERE session = ?1 AND (id = ?2 OR expires_at NOT BETWEEN ?3 AND ?3 + ${MAX_TICKET_MS})`,
   withdrawTicket: `
     DELETE FROM eventloom_lease_tickets
     WHERE session = (SELECT pk FROM eventloom_sessions WHERE ${THIS_SESSION}) AND id = ?4`,

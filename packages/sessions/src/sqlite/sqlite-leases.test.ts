@@ -101,6 +101,79 @@ test('a lease given after a clock correction expires in its time', async () => {
   expect((await service.getSession(KEY))?.events.map(({ id }) => id)).toEqual(['ahead', 'behind']);
 });
 
+test.each([
+  ['without an event', []],
+  ['with an event', [createEvent({ id: 'ahead', author: 'agent', timestamp: 1 })]],
+])(
+  'a session that a killed process held while its clock was ahead is free after one lease, %s',
+  async (_title, events) => {
+    const platform = new ManualPlatform();
+    const ahead = Object.assign(new ManualPlatform(), { now: () => platform.now() + 3_600_000 });
+    const killed = open(ahead);
+    await killed.createSession(KEY);
+    const { lease, session } = await killed.beginRun({ ...KEY, ttlMs: 1000, invocationId: 'e-1', resumable: true });
+    for (const event of events) await killed.appendEvent({ session, event, lease });
+    const service = open(platform);
+    const waiting = watch(
+      Promise.resolve(service.beginRun({ ...KEY, ttlMs: 1000, invocationId: 'e-1', continues: true })),
+    );
+    await pass(platform, 900);
+    expect(waiting.state).toBe('waiting');
+    await pass(platform, 200);
+    expect(waiting.state).toBe('fulfilled');
+  },
+);
+
+test('a session whose holder lives stays locked when the clock is set back', async () => {
+  const platform = new ManualPlatform();
+  let aheadMs = 3_600_000;
+  const holder = open(Object.assign(new ManualPlatform(), { now: () => platform.now() + aheadMs }));
+  const session = await holder.createSession(KEY);
+  const lease = await holder.acquireLease({ ...KEY, ttlMs: 1000 });
+  aheadMs = 0;
+  const waiting = watch(open(platform).acquireLease({ ...KEY, ttlMs: 1000 }));
+  await pass(platform, 500);
+  await holder.renewLease(lease);
+  await pass(platform, 900);
+  const event = createEvent({ id: 'an event', author: 'agent', timestamp: 1 });
+  await holder.appendEvent({ session, event, lease });
+  await pass(platform, 900);
+  expect(waiting.state).toBe('waiting');
+  await pass(platform, 200);
+  expect(waiting.state).toBe('fulfilled');
+});
+
+test('an append without a lease is stored after one lease of a killed process whose clock was ahead', async () => {
+  const platform = new ManualPlatform();
+  const killed = open(Object.assign(new ManualPlatform(), { now: () => platform.now() + 3_600_000 }));
+  const session = await killed.createSession(KEY);
+  await killed.acquireLease({ ...KEY, ttlMs: 1000 });
+  const event = createEvent({ id: 'an event', author: 'user', timestamp: 1 });
+  const waiting = watch(Promise.resolve(open(platform).appendEvent({ session, event })));
+  await pass(platform, 900);
+  expect(waiting.state).toBe('waiting');
+  await pass(platform, 500);
+  expect(waiting.state).toBe('fulfilled');
+});
+
+test('the queue position of a killed process whose clock was ahead is not kept', async () => {
+  const platform = new ManualPlatform();
+  const gone = Object.assign(new ManualPlatform(), {
+    now: () => platform.now() + 3_600_000,
+    newUuid: () => 'an id that nobody else has',
+  });
+  const service = open(platform);
+  await service.createSession(KEY);
+  await service.acquireLease({ ...KEY, ttlMs: 1e9 });
+  void open(gone).acquireLease({ ...KEY, ttlMs: 1000, waitMs: 100_000 });
+  const waiting = watch(service.acquireLease({ ...KEY, ttlMs: 1000, onBusy: 'interrupt' }));
+  await pass(platform, 100);
+  expect(waiting.state).toBe('fulfilled');
+  const lease = await waiting.promise;
+  await service.releaseLease(lease);
+  await service.acquireLease({ ...KEY, onBusy: 'reject' });
+});
+
 test('a run is refused while a claim of another process is queued before it', async () => {
   const platform = new ManualPlatform();
   const gone = Object.assign(new ManualPlatform(), { newUuid: () => 'an id that nobody else has' });
