@@ -1,33 +1,13 @@
 // Needs a server in this process, so it runs on Node only. Tests for all runtimes are in gemini-live-network.test.ts.
-import { LiveConnectionError, type LlmRequest, RunAbortedError, createLlmRequest } from '@eventloom/core';
+import { LiveConnectionError, RunAbortedError } from '@eventloom/core';
 import { Gate } from '@eventloom/testing';
-import { FakeGeminiServer, type FakeLiveScript } from '@eventloom/testing/fake-gemini';
+import { type FakeLiveScript } from '@eventloom/testing/fake-gemini';
 import { GoogleGenAI } from '@google/genai';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Gemini, type GeminiOptions } from '../gemini.ts';
+import { describe, expect, test } from 'vitest';
+import { KEY, liveServerForEachTest, requestWith } from './fixtures/live-server.ts';
 
-const KEY = 'AIzaSyA-1234567890abcdefghijklmnopqrstu';
-
-let server: FakeGeminiServer;
-
-function gemini(options: Partial<GeminiOptions> = {}): Gemini {
-  return new Gemini({ model: 'gemini-live', apiKey: KEY, baseUrl: server.url, ...options });
-}
-
-function requestWith(config: LlmRequest['config'] = {}): LlmRequest {
-  return { ...createLlmRequest(), config };
-}
-
-/** Returns the error with which `connect` rejects. */
-async function refusal(script: FakeLiveScript, config: LlmRequest['config'] = {}): Promise<unknown> {
-  server.live.enqueue(script);
-  return gemini()
-    .connect(requestWith(config))
-    .then(
-      () => undefined,
-      (error: unknown) => error,
-    );
-}
+const server = liveServerForEachTest();
+const { gemini, refusal } = server;
 
 /** Returns the error that ends a connection that was set up. */
 async function ending(script: FakeLiveScript): Promise<unknown> {
@@ -41,15 +21,6 @@ async function ending(script: FakeLiveScript): Promise<unknown> {
     return error;
   }
 }
-
-beforeEach(async () => {
-  server = await FakeGeminiServer.start();
-});
-
-afterEach(async () => {
-  await server.close();
-  server.assertConsumed();
-});
 
 describe('a connection after its setup', () => {
   test.each([1000, 1001, 1008, 1011])('that closes with %i is retryable', async (close) => {

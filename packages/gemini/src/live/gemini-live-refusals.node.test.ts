@@ -1,51 +1,15 @@
 // Needs a server in this process, so it runs on Node only. Tests for all runtimes are in gemini-live-network.test.ts.
-import {
-  ConfigurationError,
-  LiveConnectionError,
-  type LlmRequest,
-  RunAbortedError,
-  createLlmRequest,
-} from '@eventloom/core';
+import { ConfigurationError, LiveConnectionError, RunAbortedError } from '@eventloom/core';
 import { fixedPlatform } from '@eventloom/testing';
-import { FakeGeminiServer, type FakeLiveScript } from '@eventloom/testing/fake-gemini';
 import { GoogleGenAI } from '@google/genai';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Gemini, type GeminiOptions } from '../gemini.ts';
+import { describe, expect, test } from 'vitest';
+import { KEY, liveServerForEachTest, requestWith } from './fixtures/live-server.ts';
 
 /** False for the sockets of browsers, which do not expose the status of a refused handshake. */
 const tellsStatus = process.env['GEMINI_SOCKETS'] !== 'web';
 
-const KEY = 'AIzaSyA-1234567890abcdefghijklmnopqrstu';
-
-let server: FakeGeminiServer;
-
-function gemini(options: Partial<GeminiOptions> = {}): Gemini {
-  return new Gemini({ model: 'gemini-live', apiKey: KEY, baseUrl: server.url, ...options });
-}
-
-function requestWith(config: LlmRequest['config'] = {}): LlmRequest {
-  return { ...createLlmRequest(), config };
-}
-
-/** Returns the error with which `connect` rejects. */
-async function refusal(script: FakeLiveScript, config: LlmRequest['config'] = {}): Promise<unknown> {
-  server.live.enqueue(script);
-  return gemini()
-    .connect(requestWith(config))
-    .then(
-      () => undefined,
-      (error: unknown) => error,
-    );
-}
-
-beforeEach(async () => {
-  server = await FakeGeminiServer.start();
-});
-
-afterEach(async () => {
-  await server.close();
-  server.assertConsumed();
-});
+const server = liveServerForEachTest();
+const { gemini, refusal } = server;
 
 describe('a setup', () => {
   test.each([1007, 1008])('that closes with %i is not retryable, and the error has the reason', async (close) => {

@@ -7,12 +7,12 @@ import {
   RunNotFoundError,
   type InvocationContext,
 } from '@eventloom/core';
-import { LoopAgent, ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
+import { LoopAgent, SequentialAgent } from '@eventloom/multi-agent';
 import type { ScriptedStep } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
 import { Runner } from '../runner.ts';
-import { agentOf, answer, KEY, setUp, textsOf, WAIT } from './fixtures/paused-run.ts';
+import { agentOf, answer, KEY, setUp, textsOf, WAIT, ask, parallelThenLast } from './fixtures/paused-run.ts';
 
 describe('a long-running call pauses the agents around it', () => {
   test('a sequence continues with its other agents after the response', async () => {
@@ -47,18 +47,11 @@ describe('a long-running call pauses the agents around it', () => {
 
   test('parallel agents wait for their own responses, and the next agent for all', async () => {
     const { run, begin } = await setUp();
-    const ask = (id: string) => ({ calls: [{ id, name: 'wait' }] });
-    const tree = (left: ScriptedStep[], right: ScriptedStep[], last: ScriptedStep[]) =>
-      new SequentialAgent({
-        name: 'flow',
-        subAgents: [
-          new ParallelAgent({ name: 'par', subAgents: [agentOf('left', left), agentOf('right', right)] }),
-          agentOf('last', last),
-        ],
-      });
-    const { invocationId } = await begin(tree([ask('l')], [ask('r')], []));
-    expect(textsOf(await run(tree([], ['right'], []), { invocationId, ...answer('r') }))).toEqual(['right: right']);
-    expect(textsOf(await run(tree(['left'], [], ['all']), { invocationId, ...answer('l') }))).toEqual([
+    const { invocationId } = await begin(parallelThenLast([ask('l')], [ask('r')], []));
+    expect(textsOf(await run(parallelThenLast([], ['right'], []), { invocationId, ...answer('r') }))).toEqual([
+      'right: right',
+    ]);
+    expect(textsOf(await run(parallelThenLast(['left'], [], ['all']), { invocationId, ...answer('l') }))).toEqual([
       'left: left',
       'last: all',
     ]);

@@ -1,24 +1,15 @@
 import { getFunctionCalls } from '@eventloom/core';
-import { ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
+import { ParallelAgent } from '@eventloom/multi-agent';
 import type { ScriptedStep } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
-import { agentOf, answer, setUp, textsOf, WAIT } from './fixtures/paused-run.ts';
+import { agentOf, answer, setUp, textsOf, WAIT, ask, parallelThenLast } from './fixtures/paused-run.ts';
 
 describe('an answer resumes the run that requested it', () => {
   test('in which one message has answers for several parallel agents', async () => {
     const { run, begin, stored } = await setUp();
-    const ask = (id: string) => ({ calls: [{ id, name: 'wait' }] });
-    const tree = (left: ScriptedStep[], right: ScriptedStep[], last: ScriptedStep[]) =>
-      new SequentialAgent({
-        name: 'flow',
-        subAgents: [
-          new ParallelAgent({ name: 'par', subAgents: [agentOf('left', left), agentOf('right', right)] }),
-          agentOf('last', last),
-        ],
-      });
-    const { invocationId } = await begin(tree([ask('l')], [ask('r')], []));
-    const rest = await run(tree(['left'], ['right'], ['all']), {
+    const { invocationId } = await begin(parallelThenLast([ask('l')], [ask('r')], []));
+    const rest = await run(parallelThenLast(['left'], ['right'], ['all']), {
       ...answer('l', 'r'),
       stateDelta: { seen: true },
     });
