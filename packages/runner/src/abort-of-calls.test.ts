@@ -1,6 +1,6 @@
 /* oxlint-disable eslint/require-yield -- agents that yield nothing are the point */
 import { InMemoryArtifactService } from '@eventloom/artifacts';
-import { BaseLlm, type LlmResponse } from '@eventloom/core';
+import { BaseLlm, type LlmResponse, StreamingMode } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Gate, ScriptedModel } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
@@ -153,12 +153,25 @@ test('a model call that stops because another run took the session is not report
   const first = runner.run(params).catch((thrown: unknown) => thrown);
   await gate.reached;
   await runner.run({ ...params, runConfig: { onBusy: 'interrupt' } });
-  expect(await first).toMatchObject({ code: 'STALE_WRITER' });
+  expect(await first).toMatchObject({ code: 'RUN_ABORTED' });
   expect(asked).toBe(false);
-  expect(await texts()).toEqual(['hi', 'RUN_ABANDONED', 'hi', 'second']);
+  expect(await texts()).toEqual(['hi', 'RUN_ABORTED', 'hi', 'second']);
 });
 
-test('a hanging tool does not delay the end of a run that lost its session, and is not reported as failed', async () => {
+test('a run that another one interrupts keeps the text that was streamed, for the model of the next', async () => {
+  const gate = new Gate();
+  const model = new ScriptedModel([{ chunks: ['w0 ', 'w1 ', gate, 'w2'] }, 'second']);
+  const { runner, hi, texts } = await abortable({ agent: new LlmAgent({ name: 'bot', model }) });
+  const params: RunAsyncParams = { ...hi, abortSignal: undefined };
+  const first = runner.run({ ...params, runConfig: { streamingMode: StreamingMode.SSE } }).catch(() => undefined);
+  await gate.reached;
+  await runner.run({ ...params, runConfig: { onBusy: 'interrupt' } });
+  await first;
+  expect(await texts()).toEqual(['hi', 'w0 w1 ', 'hi', 'second']);
+  expect(model.requests[1]?.request.contents.map(({ parts }) => parts?.[0]?.text)).toEqual(['hi', 'w0 w1 ', 'hi']);
+});
+
+test('a hanging tool does not delay the end of a run that is interrupted, and is not reported as failed', async () => {
   const started = Promise.withResolvers<void>();
   let asked = false;
   const hangs = new FunctionTool({
@@ -181,6 +194,6 @@ test('a hanging tool does not delay the end of a run that lost its session, and 
   const first = runner.run(params).catch((thrown: unknown) => thrown);
   await started.promise;
   await runner.run({ ...params, runConfig: { onBusy: 'interrupt' } });
-  expect(await first).toMatchObject({ code: 'STALE_WRITER' });
+  expect(await first).toMatchObject({ code: 'RUN_ABORTED' });
   expect(asked).toBe(false);
 });

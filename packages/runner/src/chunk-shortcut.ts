@@ -44,6 +44,11 @@ export class ChunkShortcut {
   /** The step after the last chunk. `run` takes it as the agent's next one, and sets this to undefined. */
   stepAfterChunks: MaybePromise<EventResult> | undefined;
 
+  /** True while the reader waits for an event. */
+  get isAwaited(): boolean {
+    return this.requestsToRun > 0 || this.#asked !== undefined;
+  }
+
   constructor(run: AskedRun, generator: AsyncGenerator<Event, void, undefined>) {
     this.#run = run;
     this.#generator = generator;

@@ -22,6 +22,9 @@ import type { RunStream } from './run-stream.ts';
 import type { Runner } from './runner.ts';
 import type { SessionHolder } from './session-lock.ts';
 
+/** Maximum time that another run waits for the end of a run that it interrupts, in milliseconds. */
+const UNLOCK_MS = 1000;
+
 /**
  * The stream of one run, and the runner's handle on it. Three parties use it:
  *
@@ -52,6 +55,8 @@ export class RunControl implements RunStream, SessionHolder, AskedRun {
   offset = 0;
   firstSeq = 0;
   beginOffset = 0;
+  /** The wait of another run for the session; set by `yieldSession`. */
+  unlocking: PromiseWithResolvers<void> | undefined;
   readonly #runner: Runner;
   readonly #input: RunInput;
   /** The id of this run, unless its message continues another one. */
@@ -136,13 +141,23 @@ export class RunControl implements RunStream, SessionHolder, AskedRun {
       `the run took longer than ${maxRunMs} ms, which is its limit; raise runConfig.maxRunMs, and limits.maxRunMs of a server, if it needs more`,
     );
     const { platform } = this.#runner;
-    this.#cancelTimer = platform.schedule(maxRunMs, () => platform.background(this.yieldSession(late)));
+    this.#cancelTimer = platform.schedule(maxRunMs, () => platform.background(this.yieldSession(late, false)));
   }
 
-  /** Aborts the run because another one takes its session. A live run first stores the speech so far. */
-  async yieldSession(reason: EventloomError): Promise<void> {
-    await this.live?.yieldSession(this.#runner.platform);
-    this.abort(reason);
+  /**
+   * Ends the run because something else takes its session. A live run first stores the speech so far. With `storesEnd` another run first
+   * ends as one that its client stops: it stores the text so far and its end, in a second at most, and if its reader waits for its next event,
+   * because a run continues only then. Otherwise the next run closes it.
+   */
+  async yieldSession(reason: EventloomError, storesEnd: boolean): Promise<void> {
+    const { platform } = this.#runner;
+    await this.live?.yieldSession(platform);
+    if (!storesEnd || this.live || !this.#events.isAwaited) return this.abort(reason);
+    const { promise: unlocked, resolve } = (this.unlocking ??= Promise.withResolvers());
+    const cancel = platform.schedule(UNLOCK_MS, resolve);
+    this.abort(new RunAbortedError(reason.message));
+    await unlocked;
+    cancel();
   }
 
   /** Asks the agent for its next event. Does not wait for an agent that ignores an abort. */

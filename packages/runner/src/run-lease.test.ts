@@ -2,6 +2,7 @@ import { InMemoryArtifactService } from '@eventloom/artifacts';
 import {
   type BaseAgent,
   BasePlugin,
+  RunAbortedError,
   type Event,
   SessionBusyError,
   SessionNotFoundError,
@@ -76,7 +77,7 @@ test('with onBusy queue a run waits at most busyWaitMs', async () => {
   await first;
 });
 
-test('with onBusy interrupt the running run ends with StaleWriterError, and the new one sees committed events', async () => {
+test('with onBusy interrupt the running run stores its end and throws RunAbortedError, and the new one sees its events', async () => {
   const a = new Gate();
   const reported: unknown[] = [];
   class Telling extends BasePlugin {
@@ -94,9 +95,9 @@ test('with onBusy interrupt the running run ends with StaleWriterError, and the 
   await runner.run(saying('b', { runConfig: { onBusy: 'interrupt' } }));
   a.open();
   const error = await first;
-  expect(error).toBeInstanceOf(StaleWriterError);
+  expect(error).toBeInstanceOf(RunAbortedError);
   expect(reported).toEqual([error]);
-  expect(events.map((event) => event.object ?? textOf(event))).toEqual(['heard a']);
+  expect(events.map((event) => event.object ?? textOf(event))).toEqual(['heard a', 'runner.completion']);
   // The interrupted run stored its end.
   expect(await stored()).toEqual(['a', 'heard a', undefined, 'b', 'heard b', 'done b']);
 });
@@ -114,10 +115,10 @@ test('the signal of an interrupted run fires', async () => {
   const first = runner.run(saying('a')).catch((thrown: unknown) => thrown);
   await waiting.promise;
   await runner.run(saying('b', { runConfig: { onBusy: 'interrupt' } }));
-  expect(await first).toBeInstanceOf(StaleWriterError);
+  expect(await first).toBeInstanceOf(RunAbortedError);
 });
 
-test('an interrupted run that ends late does not hide its successor', async () => {
+test('an interrupted run whose reader does not wait for its next event ends late, and does not hide its successor', async () => {
   const gate = new Gate();
   const stopped: string[] = [];
   const { runner } = await setUp(async function* (context) {
@@ -135,7 +136,7 @@ test('an interrupted run that ends late does not hide its successor', async () =
   expect(stopped).toEqual(['a']);
   await runner.run(saying('c', interrupt));
   expect(stopped).toEqual(['a', 'b']);
-  expect(await second).toBeInstanceOf(StaleWriterError);
+  expect(await second).toBeInstanceOf(RunAbortedError);
 });
 
 test('an interrupted run does not wait for an agent that ignores the abort', async () => {
@@ -144,7 +145,7 @@ test('an interrupted run does not wait for an agent that ignores the abort', asy
   const first = runner.run(saying('a')).catch((thrown: unknown) => thrown);
   await a.reached;
   await runner.run(saying('b', { runConfig: { onBusy: 'interrupt' } }));
-  expect(await first).toBeInstanceOf(StaleWriterError);
+  expect(await first).toBeInstanceOf(RunAbortedError);
 });
 
 test('a run whose session another process took fails at its next event, which is not stored', async () => {

@@ -159,6 +159,7 @@ export async function* run(
       const keepRunOpen = end?.outcome ? false : leavesRunOpen(end?.failure) ? 'without-attempt' : true;
       await locked.lock.unlock({ keepRunOpen, outcome: end?.outcome });
     }
+    control.unlocking?.resolve();
     const toolsetsSuspended = runner.toolsets?.runEnds();
     if (toolsetsSuspended) await toolsetsSuspended;
   }

@@ -31,8 +31,8 @@ export interface SessionHolder {
   readonly abortReason: EventloomError | undefined;
   /** Ends the run at once. */
   abort(reason: EventloomError): void;
-  /** Ends the run; a live run first stores the speech so far. */
-  yieldSession(reason: EventloomError): Promise<void>;
+  /** Ends the run; a live run first stores the speech so far, and with `storesEnd` another run its end. */
+  yieldSession(reason: EventloomError, storesEnd: boolean): Promise<void>;
   /** Notes that the run has begun: its message is stored. */
   noteBegun(run: Pick<RunRecord, 'invocationId' | 'firstSeq'>, lease: SessionLease): void;
 }

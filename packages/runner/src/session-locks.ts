@@ -97,7 +97,7 @@ export class SessionLocks {
    * @throws SessionNotFoundError, SessionBusyError, RunAbortedError
    */
   async lock(request: LockRequest): Promise<SessionLock> {
-    const interrupting = this.#interruptHolder(request);
+    const interrupting = this.#interruptHolder(request, false);
     if (interrupting) await interrupting;
     const lease = this.#toLease(request);
     const acquire = async (): Promise<SessionLease> => this.runner.sessionService.acquireLease(lease);
@@ -190,7 +190,7 @@ export class SessionLocks {
     const known = await this.readAhead(find, request);
     if (known && known.invocationId !== run.invocationId) return;
     await request.checkBegin?.();
-    await this.#interruptHolder(request);
+    await this.#interruptHolder(request, !run.continues);
   }
 
   /** Reads from the store before the session is locked; repeats that while the storage cannot be used. @throws the last error */
@@ -257,10 +257,10 @@ export class SessionLocks {
    * Interrupts the run of this process that holds the session. A run of another process notices at its next append that
    * it lost the session.
    */
-  #interruptHolder({ key, onBusy, purpose }: LockRequest): Promise<void> | undefined {
+  #interruptHolder({ key, onBusy, purpose }: LockRequest, storesEnd: boolean): Promise<void> | undefined {
     if (onBusy !== 'interrupt') return undefined;
     const reason = new StaleWriterError(`the run was interrupted by ${purpose} of its session`);
-    return this.holders.get(nameOf(key))?.yieldSession(reason);
+    return this.holders.get(nameOf(key))?.yieldSession(reason, storesEnd);
   }
 
   /**

@@ -109,7 +109,7 @@ describe('a short storage outage', () => {
     outages.fault = (called) => (called === 'findRun' && failed++ === 0 ? 'refused' : undefined);
     const events = await until(run('again', { requestId: 'r', runConfig: { onBusy: 'interrupt' } }));
     expect([failed > 0, events.map(textOf)]).toEqual([true, ['done']]);
-    expect((await interrupted).error).toMatchObject({ code: 'STALE_WRITER' });
+    expect((await interrupted).error).toMatchObject({ code: 'RUN_ABORTED' });
   });
 
   test('delays the end of a failed run', async () => {

@@ -41,7 +41,8 @@ export interface RunConfig extends LiveRunConfig {
   readonly maxRunMs?: number | undefined;
   /**
    * Behaviour while another run of the session is in progress: `queue` (default) waits for its end, `reject` throws SessionBusyError,
-   * `interrupt` stops it.
+   * `interrupt` stops it. In this process the other run then stores the text so far, and its end with the code `RUN_ABORTED`; one of another
+   * process, and one that needs more than a second for that, is closed with `RUN_ABANDONED`.
    */
   readonly onBusy?: OnBusy | undefined;
   /** Time that `queue` waits for the session before it throws SessionBusyError, in milliseconds. Default 60,000; at most one day. */

@@ -199,7 +199,7 @@ test('a run that was aborted keeps its end when its waiting calls are cancelled'
   await a.send('r-2', { text: 'stop' }, { onBusy: 'interrupt' });
   await expect.poll(() => a.stateOf('r-2')).toMatchObject({ state: 'completed' });
   const ended = await a.stateOf('r-1');
-  expect(ended).toMatchObject({ state: 'interrupted', code: 'RUN_ABANDONED' });
+  expect(ended).toMatchObject({ state: 'interrupted', code: 'RUN_ABORTED' });
   const { text } = await a.follow('r-1');
   expect((await a.cancel('r-1')).status).toBe(200);
   const b = serve();

@@ -58,7 +58,9 @@ export async function endOfFailedRun(
   if (stream.leavesRunOpen) return endOfOpenRun(hub, log, failure, service);
   const asksToSendAgain = ShuttingDownError.isInstance(failure) || SessionBusyError.isInstance(failure);
   if (await stream.whenBegun()) {
-    if (failure !== log.stopReason) return { kind: 'failed', failure };
+    // Another run may have interrupted it.
+    const wasStopped = failure === log.stopReason || RunAbortedError.isInstance(failure);
+    if (!wasStopped) return { kind: 'failed', failure };
     // The message is stored, so it must not be sent again.
     return endOfStoppedRun(hub, log, asksToSendAgain ? stoppedError(failure) : failure, service);
   }
