@@ -299,9 +299,7 @@ export class Calls {
   open(invocationId: string): SessionCall[] {
     return [...this.#withoutResponse].filter(
       (call) =>
-        call.event.invocationId === invocationId &&
-        !isPersonRequest(call.call) &&
-        (this.#named(call.id).length === 1 || this.#newest.get(keyOf(call.id, call.branch, invocationId)) === call),
+        call.event.invocationId === invocationId && !isPersonRequest(call.call) && this.#isNewest(call, invocationId),
     );
   }
 
@@ -360,11 +358,14 @@ export class Calls {
    * tool, whose branch may have the same name in each run, the newest of its run.
    */
   lacksResponse(call: SessionCall): boolean {
-    const { id, branch, isLongRunning, responses, event } = call;
+    const { branch, isLongRunning, responses, event } = call;
     if (!isLongRunning || responses.length > 0) return false;
-    if (this.#named(id).length === 1) return true;
-    const run = enclosureOf(branch) === '' ? '' : event.invocationId;
-    return this.#newest.get(keyOf(id, branch, run)) === call;
+    return this.#isNewest(call, enclosureOf(branch) === '' ? '' : event.invocationId);
+  }
+
+  /** True for the newest call of its id on its branch. @param run compares it only with calls of this run; empty: with those of all runs */
+  #isNewest(call: SessionCall, run: string): boolean {
+    return this.#named(call.id).length === 1 || this.#newest.get(keyOf(call.id, call.branch, run)) === call;
   }
 
   /** True for a resumable run without its end: it is in progress, was left by its process, or waits for an answer. See the table of `OpenRun`. */
