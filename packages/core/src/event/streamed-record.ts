@@ -1,3 +1,4 @@
+import { readWithoutState } from '../session/read-newest.ts';
 import type { BaseSessionService } from '../session/session-service.ts';
 import type { SessionKey } from '../session/session.ts';
 import { enclosureOf } from './branch.ts';
@@ -69,7 +70,7 @@ export async function readStreamed(
   let stored = near[seq - nearSeq];
   if (!stored) {
     const request = { ...key, config: { afterSeq: seq - 1, beforeSeq: seq + 1 } };
-    const session = await (service.getWithoutState?.(request) ?? service.getSession(request));
+    const session = await readWithoutState(service, request);
     stored = session?.events[0];
   }
   return stored?.id === id ? toStreamed(record, recording, stored) : undefined;

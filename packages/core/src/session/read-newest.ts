@@ -1,7 +1,8 @@
 import type { Event } from '../event/event.ts';
 import { firstIndexes } from '../event/newest-first.ts';
-import type { BaseSessionService } from './session-service.ts';
-import type { SessionKey } from './session.ts';
+import type { MaybePromise } from './maybe-promise.ts';
+import type { BaseSessionService, GetSessionRequest } from './session-service.ts';
+import type { Session, SessionKey } from './session.ts';
 
 /**
  * Reads the newest events of a session, page by page from its end, until `isEnough` returns true or all events are read.
@@ -42,4 +43,12 @@ function undoneUntil(events: readonly Event[]): number {
     index = first;
   }
   return 0;
+}
+
+/** Reads the events of a session, without the state if the service can omit it. Undefined if the session does not exist. */
+export function readWithoutState(
+  service: Pick<BaseSessionService, 'getSession' | 'getWithoutState'>,
+  request: GetSessionRequest,
+): MaybePromise<Session | undefined> {
+  return service.getWithoutState?.(request) ?? service.getSession(request);
 }

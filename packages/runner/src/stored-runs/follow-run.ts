@@ -6,7 +6,7 @@ import {
   type SessionKey,
   SessionNotFoundError,
 } from '@eventloom/core';
-import { isYielded, readStreamed } from '@eventloom/core/internal';
+import { isYielded, readStreamed, readWithoutState } from '@eventloom/core/internal';
 import { COMPLETED } from '../event-committer.ts';
 import type { RunRequest } from '../run-request.ts';
 import type { RunControl } from '../run-control.ts';
@@ -45,7 +45,8 @@ export async function* followRun(
     if (seq === undefined) control.noteBegun(record);
     seq ??= record.firstSeq - 1;
     for (let lastSeq = seq + 1; seq < lastSeq;) {
-      const session = await sessionService.getSession({ ...key, config: { afterSeq: seq, beforeSeq: seq + PAGE + 1 } });
+      const window = { ...key, config: { afterSeq: seq, beforeSeq: seq + PAGE + 1 } };
+      const session = await readWithoutState(sessionService, window);
       if (!session) throw goneError(key, invocationId);
       ({ lastSeq } = session);
       const firstSeq = seq + 1;

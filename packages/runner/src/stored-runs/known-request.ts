@@ -14,7 +14,14 @@ import {
   SessionBusyError,
   type SessionKey,
 } from '@eventloom/core';
-import { isPersonRequest, isSameJson, RunMark, stateScopeOf, tryParseJson } from '@eventloom/core/internal';
+import {
+  isPersonRequest,
+  isSameJson,
+  RunMark,
+  stateScopeOf,
+  tryParseJson,
+  readWithoutState,
+} from '@eventloom/core/internal';
 import { readConfirmation, unwrapAnswer } from '../answers.ts';
 import type { RunRequest } from '../run-request.ts';
 import type { Runner } from '../runner.ts';
@@ -137,7 +144,7 @@ async function findRequest(
   const search = new RequestSearch(invocationId, requestId);
   for (let seq = firstSeq - 1, lastSeq = firstSeq; seq < lastSeq; seq += PAGE) {
     const window = { ...key, config: { afterSeq: seq, beforeSeq: seq + PAGE + 1 } };
-    const session = await (service.getWithoutState?.(window) ?? service.getSession(window));
+    const session = await readWithoutState(service, window);
     if (!session) return undefined;
     ({ lastSeq } = session);
     for (const [index, event] of session.events.entries())

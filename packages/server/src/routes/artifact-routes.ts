@@ -1,12 +1,11 @@
 import { InvalidRequestError, type Part, type SessionKey, SessionNotFoundError } from '@eventloom/core';
-import { isUserArtifact } from '@eventloom/core/internal';
+import { isUserArtifact, readWithoutState } from '@eventloom/core/internal';
 import { readSaveArtifactRequest } from '@eventloom/core/wire';
 import { ArtifactNotFoundError } from '../errors.ts';
 import { type ServerRequest, parseCount } from '../http/server-request.ts';
 import { jsonResponse } from '../http/responses.ts';
 import { quotedName } from '../http/request-body.ts';
 import type { BodySpec, HttpRoute } from '../http/route.ts';
-import { readWithoutState } from '../sessions/event-pages.ts';
 
 const ARTIFACTS = '/apps/{appName}/users/{userId}/sessions/{sessionId}/artifacts';
 const ARTIFACT = `${ARTIFACTS}/{filename}`;

@@ -8,7 +8,14 @@ import {
   type SessionKey,
   SessionNotFoundError,
 } from '@eventloom/core';
-import { checkStateDelta, isRecord, isUserArtifact, sessionKeyOf, weigh } from '@eventloom/core/internal';
+import {
+  checkStateDelta,
+  isRecord,
+  isUserArtifact,
+  sessionKeyOf,
+  weigh,
+  readWithoutState,
+} from '@eventloom/core/internal';
 import {
   type CreateSessionBody,
   readCreateSessionRequest,
@@ -25,7 +32,6 @@ import { cursorHeader, jsonResponse, NEXT_CURSOR } from '../http/responses.ts';
 import type { BodySpec, HttpRoute } from '../http/route.ts';
 import { readSessionText, sessionListParts, sessionParts } from '../http/session-text.ts';
 import { createSessionWithEvents } from '../sessions/create-session.ts';
-import { readWithoutState } from '../sessions/event-pages.ts';
 
 const CREATE = {
   component: 'CreateSessionBody',

@@ -8,8 +8,8 @@ import {
   StorageError,
   toError,
 } from '@eventloom/core';
+import { readWithoutState } from '@eventloom/core/internal';
 import { RunGoesOnError } from '../errors.ts';
-import { readWithoutState } from '../sessions/event-pages.ts';
 import type { RunHub } from './run-hub.ts';
 import type { LogEnd, RecordedRun, RunLog } from './run-log.ts';
 import { RUN_IS_OPEN } from './run-mirror.ts';

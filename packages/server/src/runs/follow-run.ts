@@ -1,7 +1,7 @@
 import type { BaseSessionService, RunRecord, SessionKey } from '@eventloom/core';
+import { readWithoutState } from '@eventloom/core/internal';
 import { RunEventNotFoundError, RunEventsGoneError, RunRelayError } from '../errors.ts';
 import { errorBody } from '../http/error-response.ts';
-import { readWithoutState } from '../sessions/event-pages.ts';
 import { eventPosition, formatPosition, offsetOf, RunLog, runName } from './run-log.ts';
 import type { HostedRunner, RunHub, RunHubOptions } from './run-hub.ts';
 import { notBegun, openError, RunMirror, runNotFound } from './run-mirror.ts';

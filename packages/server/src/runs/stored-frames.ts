@@ -11,8 +11,8 @@ import {
   type Session,
   type SessionKey,
 } from '@eventloom/core';
-import { isBookkeeping, isYielded, outcomeOfEvent, readStreamed } from '@eventloom/core/internal';
-import { type ReadEvents, eventPages, FIRST_EVENTS, goneError, readWithoutState } from '../sessions/event-pages.ts';
+import { isBookkeeping, isYielded, outcomeOfEvent, readStreamed, readWithoutState } from '@eventloom/core/internal';
+import { type ReadEvents, eventPages, FIRST_EVENTS, goneError } from '../sessions/event-pages.ts';
 import { chunkPosition, eventPosition, offsetOf, type RunLog } from './run-log.ts';
 import type { RunFrame } from './run-relay.ts';
 

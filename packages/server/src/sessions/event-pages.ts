@@ -2,13 +2,10 @@ import {
   type BaseSessionService,
   type Event,
   type GetSessionConfig,
-  type GetSessionRequest,
-  type MaybePromise,
-  type Session,
   type SessionKey,
   SessionNotFoundError,
 } from '@eventloom/core';
-import { weigh } from '@eventloom/core/internal';
+import { readWithoutState, weigh } from '@eventloom/core/internal';
 
 /** The number of events of the first read. Most sessions have fewer. */
 export const FIRST_EVENTS = 100;
@@ -73,14 +70,6 @@ export async function countOfPage(
   most: number,
 ): Promise<number> {
   return Math.max(1, Math.min(most, (await service.countWithin?.({ ...key, config }, PAGE_CHARS)) ?? most));
-}
-
-/** Reads the events of a session, without the state if the service can omit it. Undefined if the session does not exist. */
-export function readWithoutState(
-  service: BaseSessionService,
-  request: GetSessionRequest,
-): MaybePromise<Session | undefined> {
-  return service.getWithoutState?.(request) ?? service.getSession(request);
 }
 
 /** Creates the error for a session that was deleted during a read. */
