@@ -54,6 +54,9 @@ export interface ArtifactDriver {
    */
   save(place: ArtifactPlace, artifact: StoredArtifact): MaybePromise<number>;
 
+  /** Throws the SizeLimitError with which `save` would refuse the version. Saves nothing. Absent in a driver without limits. */
+  checkSave?(place: ArtifactPlace, artifact: StoredArtifact): void;
+
   /** Returns a version and its number; undefined if it does not exist. */
   read(
     place: ArtifactPlace,

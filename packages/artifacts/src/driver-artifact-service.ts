@@ -60,6 +60,12 @@ export class DriverArtifactService extends BaseArtifactService {
     return this.#ask((driver) => driver.save(place, stored));
   }
 
+  override async checkSave(request: SaveArtifactRequest): Promise<void> {
+    const place = toPlace(request);
+    const stored = toStored(request, this.#platform.now() / 1000);
+    await this.#ask((driver) => driver.checkSave?.(place, stored));
+  }
+
   override async loadArtifact(request: LoadArtifactRequest): Promise<Part | undefined> {
     const place = toPlace(request);
     const stored = await this.#ask((driver) => driver.read(place, { version: request.version, withData: true }));

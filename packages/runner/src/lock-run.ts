@@ -28,6 +28,7 @@ import type { Runner } from './runner.ts';
 import type { LoadedSession } from './session-loader.ts';
 import type { SessionLock } from './session-lock.ts';
 import type { BegunSession } from './session-locks.ts';
+import { checkInputBlobs } from './store-message.ts';
 
 /** A run whose session is locked and read. */
 export interface LockedRun {
@@ -150,25 +151,30 @@ function messageToBeginWith(
 }
 
 /**
- * Checks that a message and its state can be stored, before another run is interrupted for them. Content that plugins may replace, or whose files are
- * saved as artifacts, is not checked.
+ * Checks that a message and its state can be stored, before another run is interrupted for them. Content that plugins may replace is not
+ * checked; of one whose files are saved as artifacts, the files are.
  *
- * @throws SizeLimitError
+ * @throws SizeLimitError, and the other errors of `saveArtifact` for a file
  */
 async function checkMessage(
-  { sessions, sessionService, pluginManager, platform }: Runner,
-  { start, config, stateDelta, key }: RunRequest,
+  runner: Runner,
+  { start, config, stateDelta, key, callIds }: RunRequest,
   { invocationId }: RunControl,
   abortSignal: AbortSignal | undefined,
 ): Promise<void> {
   if (!start.message) return;
-  const isKept = !config.saveInputBlobsAsArtifacts && !pluginManager.has('onUserMessageCallback');
+  const { message } = start;
+  const { sessions, sessionService, pluginManager, platform } = runner;
+  const mayChange = pluginManager.has('onUserMessageCallback');
+  if (config.saveInputBlobsAsArtifacts && !mayChange && callIds.length === 0)
+    await sessions.readAhead(() => checkInputBlobs(runner, key, invocationId, message), { abortSignal });
+  const isKept = !config.saveInputBlobsAsArtifacts && !mayChange;
   const event: Event = {
     id: platform.newEventId(),
     invocationId,
     author: 'user',
     timestamp: 0,
-    ...(isKept && { content: start.message }),
+    ...(isKept && { content: message }),
     actions: { stateDelta, artifactDelta: {} },
   };
   await sessions.readAhead(async () => sessionService.checkAppend?.({ ...key, event: stampEvent(event, config) }), {

@@ -1,8 +1,9 @@
-import { getFunctionResponses, SizeLimitError } from '@eventloom/core';
+import { InMemoryArtifactService } from '@eventloom/artifacts';
+import { getFunctionResponses, type SaveArtifactRequest, SizeLimitError } from '@eventloom/core';
 import { Gate, type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
-import { scenario } from './fixtures/scenario.ts';
+import { KEY, scenario } from './fixtures/scenario.ts';
 
 test.each([
   ['of this process that can be resumed', true, false],
@@ -33,3 +34,46 @@ test.each([
   await running;
   expect((await first.stored()).flatMap(getFunctionResponses).at(-1)?.response).toEqual({ worked: true });
 });
+
+/** Artifacts in memory of at most 100 characters. */
+class SmallArtifacts extends InMemoryArtifactService {
+  override async checkSave(request: SaveArtifactRequest): Promise<void> {
+    if ((request.artifact.inlineData?.data?.length ?? 0) > 100) throw new SizeLimitError('at most 100 characters');
+    await super.checkSave(request);
+  }
+
+  override async saveArtifact(request: SaveArtifactRequest): Promise<number> {
+    await this.checkSave(request);
+    return super.saveArtifact(request);
+  }
+}
+
+test.each([
+  ['of this process', false],
+  ['of another process', true],
+])(
+  'a message with a file that is too large for the artifact service interrupts no run %s',
+  async (_title, isElsewhere) => {
+    const gate = new Gate();
+    const execute = () => gate.pass().then(() => ({ worked: true }));
+    const work = new FunctionTool({ name: 'work', description: '', execute });
+    const artifactService = new SmallArtifacts();
+    const first = await scenario({
+      model: [{ calls: [{ id: 'c', name: 'work' }] }, 'Done.', 'Seen.'],
+      agent: { tools: [work] },
+      artifactService,
+    });
+    const running = first.run('work');
+    await gate.reached;
+    const before = await first.stored();
+    const { run } = isElsewhere ? first.restart() : first;
+    const runConfig = { onBusy: 'interrupt', saveInputBlobsAsArtifacts: true } as const;
+    const file = { inlineData: { mimeType: 'image/png', data: 'A'.repeat(104), displayName: 'a.png' } };
+    await expect(run([{ text: 'see' }, file], { runConfig })).rejects.toThrow(SizeLimitError);
+    expect(await first.stored()).toEqual(before);
+    expect(await artifactService.listArtifactKeys(KEY)).toEqual([]);
+    gate.open();
+    await running;
+    expect((await first.stored()).flatMap(getFunctionResponses).at(-1)?.response).toEqual({ worked: true });
+  },
+);

@@ -8,6 +8,7 @@ import {
   InvalidMessageError,
   type Invocation,
   type Part,
+  type SessionKey,
 } from '@eventloom/core';
 import { Calls, checkArtifactName, RunMark, sessionKeyOf, setOwn } from '@eventloom/core/internal';
 import { matchMessage, type MatchedMessage } from './answers.ts';
@@ -99,6 +100,23 @@ export async function storeMessage(
   else await committer.appendAllNew(events);
 }
 
+/** Checks that the artifact service accepts each piece of inline data of a message. @throws the errors of `saveArtifact` */
+export async function checkInputBlobs(
+  { artifactService }: Pick<Runner, 'artifactService'>,
+  key: SessionKey,
+  invocationId: string,
+  { parts = [] }: Content,
+): Promise<void> {
+  for (const [index, part] of parts.entries())
+    if (part.inlineData)
+      await artifactService?.checkSave?.({ ...key, filename: nameOfBlob(part, invocationId, index), artifact: part });
+}
+
+/** Returns the name under which inline data of a message is saved. */
+function nameOfBlob({ inlineData }: Part, invocationId: string, index: number): string {
+  return artifactName(inlineData?.displayName) ?? `artifact_${invocationId}_${index}`;
+}
+
 /** Saves each piece of inline data as an artifact, and replaces it in the message by a line of text. */
 async function saveInputBlobs(
   { session, invocationId }: Invocation,
@@ -117,7 +135,7 @@ async function saveInputBlobs(
       parts.push(part);
       continue;
     }
-    const filename = artifactName(part.inlineData.displayName) ?? `artifact_${invocationId}_${index}`;
+    const filename = nameOfBlob(part, invocationId, index);
     const version = await artifactService.saveArtifact({ ...sessionKeyOf(session), filename, artifact: part });
     setOwn(artifactDelta, filename, version);
     parts.push({ text: `[Uploaded Artifact: "${filename}"]` });

@@ -86,6 +86,19 @@ export const saveRules: readonly ArtifactRule[] = [
     },
   },
   {
+    id: 'save.check',
+    title: 'checkSave, in a service that has it, refuses the parts that saveArtifact refuses, and saves nothing.',
+    async check({ service, expect }) {
+      if (!service.checkSave) return;
+      for (const [what, artifact] of Object.entries(NOTHING_TO_SAVE)) {
+        await expect.rejects(what, service.checkSave({ ...KEY, artifact }), InvalidRequestError);
+      }
+      await expect.fulfils('a text', service.checkSave({ ...KEY, artifact: text('one') }));
+      expect.same('the names', await service.listArtifactKeys(SESSION), []);
+      expect.same('the next version', await service.saveArtifact({ ...KEY, artifact: text('one') }), 0);
+    },
+  },
+  {
     id: 'save.bad-metadata-refused',
     title: 'Metadata that is not JSON is refused and uses no version number.',
     async check({ service, expect }) {

@@ -29,8 +29,7 @@ export class DurableObjectArtifactDriver implements ArtifactDriver {
   }
 
   save(place: ArtifactPlace, { record, data }: StoredArtifact): number {
-    const json = encoder.encode(JSON.stringify(record));
-    checkSize(place, json.length + sizeOf(data));
+    const json = encodeChecked(place, { record, data });
     const bytes = data === undefined ? undefined : decodeBase64(data);
     const { sql } = this.#storage;
     return this.#storage.transactionSync(() => {
@@ -48,6 +47,10 @@ export class DurableObjectArtifactDriver implements ArtifactDriver {
       if (bytes) this.#insert(artifact, BYTES, version, bytes);
       return version;
     });
+  }
+
+  checkSave(place: ArtifactPlace, artifact: StoredArtifact): void {
+    encodeChecked(place, artifact);
   }
 
   read(place: ArtifactPlace, { version, withData }: ArtifactRead) {
@@ -132,8 +135,11 @@ function sizeOf(data = ''): number {
   return (data.length / 4) * 3 - padding;
 }
 
-function checkSize({ name, sessionId }: ArtifactPlace, bytes: number): void {
-  if (bytes <= MAX_BYTES) return;
+/** Returns the record as bytes. @throws SizeLimitError if it is too large together with the data */
+function encodeChecked({ name, sessionId }: ArtifactPlace, { record, data }: StoredArtifact): Uint8Array {
+  const json = encoder.encode(JSON.stringify(record));
+  const bytes = json.length + sizeOf(data);
+  if (bytes <= MAX_BYTES) return json;
   const filename = sessionId === undefined ? USER_PREFIX + name : name;
   throw new SizeLimitError(
     `artifact ${JSON.stringify(filename)} takes ${bytes} bytes, and at most ${MAX_BYTES} can be stored in a Durable Object; keep large artifacts in R2`,

@@ -70,6 +70,9 @@ test('an artifact of the maximum size is stored, and a larger one is refused and
       const largest = partOf(room);
       expect(await service.saveArtifact({ ...key, artifact: largest, customMetadata })).toBe(0);
       const pieces = countPieces(storage);
+      await service.checkSave({ ...key, artifact: largest, customMetadata });
+      const check = service.checkSave({ ...key, artifact: partOf(room + 1), customMetadata });
+      await expect(check).rejects.toThrow(SizeLimitError);
       const save = service.saveArtifact({ ...key, artifact: partOf(room + 1), customMetadata });
       await expect(save).rejects.toThrow(SizeLimitError);
       await expect(save).rejects.toThrow(`"${filename}" takes ${MAX_BYTES + 1} bytes, and at most ${MAX_BYTES} `);

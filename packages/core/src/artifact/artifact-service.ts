@@ -42,6 +42,13 @@ export interface ArtifactVersion {
 export abstract class BaseArtifactService {
   /** Saves a version and returns its number. Concurrent saves of one name get different numbers. @throws InvalidRequestError for a part without `inlineData`, `fileData` or `text` */
   abstract saveArtifact(request: SaveArtifactRequest): Promise<number>;
+  /**
+   * Checks that `saveArtifact` accepts a part. Saves nothing. A runner calls it before another run is interrupted for a message with files. Absent
+   * in a service that cannot tell.
+   *
+   * @throws the errors with which `saveArtifact` refuses the part, such as SizeLimitError
+   */
+  checkSave?(request: SaveArtifactRequest): Promise<void>;
   /** Returns the part as it was saved; undefined if the name or the version does not exist. */
   abstract loadArtifact(request: LoadArtifactRequest): Promise<Part | undefined>;
   /** Returns the names that this session can load: its own and the user's (with `user:`), sorted by code unit. */

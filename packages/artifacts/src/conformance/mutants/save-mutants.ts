@@ -33,6 +33,10 @@ export const saveMutants: readonly ArtifactMutant[] = [
   brokenService('save.nothing-refused', 'silently saves nothing', (service) => ({
     saveArtifact: (request) => service.saveArtifact({ ...request, artifact: { text: '', ...request.artifact } }),
   })),
+  brokenService('save.check', 'saves what it checks', (service) => ({
+    checkSave: async (request) => void (await service.saveArtifact(request)),
+  })),
+  brokenService('save.check', 'accepts every part', () => ({ checkSave: async () => undefined })),
   brokenService('save.bad-base64-refused', 'decodes invalid data as far as possible', (service) => ({
     saveArtifact: (request) =>
       service
