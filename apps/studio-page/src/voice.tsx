@@ -77,7 +77,7 @@ export function useVoiceCall(place: SessionKey, onEvent: (event: Event) => void,
       if (signal.aborted) return;
       const call = new LiveCall({ ...place, baseUrl: serverUrl, protocols: bearerProtocols() });
       own.call = call;
-      call.onAudio = (samples) => player.play(samples);
+      call.onAudio = (samples, sampleRate) => player.play(samples, sampleRate);
       void call.opened.then(() => setStatus((before) => (before === 'connecting' ? 'open' : before)));
       const opening = openMicrophone({
         scriptUrl: new URL('./recorder.js', location.href).href,

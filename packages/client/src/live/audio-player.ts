@@ -1,15 +1,16 @@
-const SAMPLE_RATE = 24_000;
+/** The rate of the speech of most live models. */
+const USUAL_RATE = 24_000;
 
 /**
  * Plays the speech of a call, piece after piece, in a browser. Create it in a handler of a click: browsers allow sound only after one.
  *
  * @example
  * const player = new AudioPlayer();
- * call.onAudio = (samples) => player.play(samples);
+ * call.onAudio = (samples, sampleRate) => player.play(samples, sampleRate);
  * for await (const event of call) if (event.interrupted) player.clear();
  */
 export class AudioPlayer {
-  readonly #context = new AudioContext({ sampleRate: SAMPLE_RATE });
+  readonly #context = new AudioContext({ sampleRate: USUAL_RATE });
   readonly #meter = this.#context.createAnalyser();
   readonly #playing = new Set<AudioBufferSourceNode>();
   /** End of the last piece, in seconds of the context's clock. */
@@ -20,10 +21,15 @@ export class AudioPlayer {
     this.#meter.connect(this.#context.destination);
   }
 
-  /** Plays samples after all earlier ones. @param samples 16 bits, one channel, 24,000 a second */
-  play(samples: Int16Array): void {
+  /**
+   * Plays samples after all earlier ones.
+   * @param samples 16 bits, one channel
+   * @param sampleRate samples a second, from 8,000 to 96,000. Default 24,000
+   */
+  play(samples: Int16Array, sampleRate: number = USUAL_RATE): void {
     if (samples.length === 0) return;
-    const buffer = this.#context.createBuffer(1, samples.length, SAMPLE_RATE);
+    // The browser converts a rate other than that of the context.
+    const buffer = this.#context.createBuffer(1, samples.length, sampleRate);
     buffer.copyToChannel(
       Float32Array.from(samples, (sample) => sample / 32_768),
       0,

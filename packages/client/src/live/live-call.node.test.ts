@@ -72,6 +72,23 @@ describe('a call', () => {
     expect(heard).toEqual([1, 2, 3, 0x504, 0x600, 7, 8]);
   });
 
+  test('gives speech with the rate of its media type, and leaves out audio that is not raw', async () => {
+    const said = (mimeType: string) => ({ content: { parts: [{ inlineData: { mimeType, data: 'AQACAA==' } }] } });
+    const { call } = await open([
+      { content: { parts: [...said('audio/pcm;rate=16000').content.parts, ...said('audio/mpeg').content.parts] } },
+      said('audio/pcm;rate=48000'),
+      { turnComplete: true },
+      { heard: 'content' },
+    ]);
+    const heard: number[][] = [];
+    call.onAudio = (samples, sampleRate) => heard.push([sampleRate, ...samples]);
+    for await (const event of call) if (event.turnComplete) call.close();
+    expect(heard).toEqual([
+      [16_000, 1, 2],
+      [48_000, 1, 2],
+    ]);
+  });
+
   test('throws the error of its listener for speech', async () => {
     const { call } = await open([{ content: { parts: [{ inlineData: speech }] } }, { heard: 'content' }]);
     call.onAudio = () => {

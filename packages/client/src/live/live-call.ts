@@ -2,6 +2,7 @@ import { ConfigurationError, type Content, type Event, type SessionKey } from '@
 import { ConnectionLostError, ServerError } from '../errors.ts';
 import { checkOptions, errorIn, parseRecord, serverAddress } from '../http.ts';
 import { type ClientMessage, toContent } from '../messages.ts';
+import { SpeechReader } from './speech-reader.ts';
 
 /** Options of a `LiveCall`. */
 export interface LiveCallOptions extends SessionKey {
@@ -38,7 +39,6 @@ const TRY_AGAIN = new Set([1012, 1013]);
 const IDLE_MS = 45_000;
 /** The server stores the end of a call within this time, in milliseconds. Afterwards nobody waits for it. */
 const CLOSE_MS = 2000;
-const NO_BYTES = new Uint8Array();
 
 const OPTIONS = [
   'appName',
@@ -61,20 +61,24 @@ const OPTIONS = [
  *
  * @example
  * const call = new LiveCall({ appName: 'demo', userId: 'ann', sessionId: 'first' });
- * call.onAudio = (samples) => player.play(samples);
+ * call.onAudio = (samples, sampleRate) => player.play(samples, sampleRate);
  * for await (const event of call) show(event);
  */
 export class LiveCall implements AsyncIterable<Event> {
-  /** Called with the model's speech: 16-bit samples, one channel, 24,000 samples a second. */
-  onAudio: ((samples: Int16Array) => void) | undefined;
+  /**
+   * Called with the model's speech: 16-bit samples of one channel, and the number of samples a second, 24,000 for most models. Audio that is neither
+   * raw nor a WAV file of 16 bits is left out.
+   */
+  onAudio: ((samples: Int16Array, sampleRate: number) => void) | undefined;
   readonly #address: string;
   readonly #socket: WebSocket;
   #wasOpen = false;
   readonly #opened: Promise<void>;
   readonly #events: Event[] = [];
   #failure: Error | undefined;
-  /** The last byte of speech with an odd number of bytes. */
-  #oddByte: Uint8Array = NO_BYTES;
+  readonly #speech = new SpeechReader();
+  /** The audio of the next event. Its media types are in the event. */
+  #audio: ArrayBuffer[] = [];
   #isClosed = false;
   /** True once the caller has ended the call. */
   #isLeft = false;
@@ -179,30 +183,34 @@ export class LiveCall implements AsyncIterable<Event> {
 
   #receive(data: unknown): void {
     if (!this.#isLeft) this.#expect(IDLE_MS);
-    if (data instanceof ArrayBuffer) return this.#hear(data);
+    if (data instanceof ArrayBuffer) return void this.#audio.push(data);
     const text = typeof data === 'string' ? data : '';
     const frame = parseRecord(text);
     if (!frame) return this.#fail(new ServerError('the server sent a frame that is not an event'));
     if ('ping' in frame) return this.#socket.send(JSON.stringify({ pong: frame['ping'] }));
     const error = errorIn(text);
     if (error) return this.#fail(error);
+    const event = frame as unknown as Event;
+    this.#hear(event);
     // What the model said before belongs to no speech after it.
-    if (frame['interrupted']) this.#oddByte = NO_BYTES;
-    this.#events.push(frame as unknown as Event);
+    if (event.interrupted) this.#speech.clear();
+    this.#events.push(event);
     this.#wake?.();
   }
 
-  /** Passes on speech. A piece may end in the middle of a sample. */
-  #hear(data: ArrayBuffer): void {
+  /** Passes on the audio that came before its event, which has a part for each piece. */
+  #hear({ content }: Event): void {
+    const pieces = this.#audio;
+    this.#audio = [];
     if (this.#isLeft) return;
-    const bytes = new Uint8Array(this.#oddByte.length + data.byteLength);
-    bytes.set(this.#oddByte);
-    bytes.set(new Uint8Array(data), this.#oddByte.length);
-    const even = bytes.length - (bytes.length % 2);
-    this.#oddByte = bytes.slice(even);
-    if (even === 0) return;
+    const types = content?.parts?.flatMap(({ inlineData }) =>
+      inlineData?.mimeType?.startsWith('audio/') && inlineData.data === undefined ? inlineData.mimeType : [],
+    );
     try {
-      this.onAudio?.(new Int16Array(bytes.buffer, 0, even / 2));
+      for (const [index, piece] of pieces.entries()) {
+        const speech = this.#speech.read(piece, types?.[index] ?? '');
+        if (speech) this.onAudio?.(speech.samples, speech.sampleRate);
+      }
     } catch (error) {
       this.#fail(error instanceof Error ? error : new TypeError(String(error)));
     }

@@ -21,14 +21,24 @@ export interface Microphone {
   close(): Promise<void>;
 }
 
-/** The script that runs on the audio thread. */
+const SAMPLE_RATE = 16_000;
+
+/** The script that runs on the audio thread. Where the context has another rate, a sample is the mean of what it covers. */
 export const RECORDER_SCRIPT = `registerProcessor('eventloom-recorder', class extends AudioWorkletProcessor {
   samples = new Int16Array(640);
   filled = 0;
+  sum = 0;
+  count = 0;
+  due = 0;
   process([[heard = []]]) {
     for (const value of heard) {
-      this.samples[this.filled++] = 32767 * Math.max(-1, Math.min(1, value));
-      if (this.filled === 640) {
+      this.sum += value;
+      this.count++;
+      for (this.due += ${SAMPLE_RATE}; this.due >= sampleRate; this.due -= sampleRate) {
+        const mean = this.count === 0 ? value : this.sum / this.count;
+        this.sum = this.count = 0;
+        this.samples[this.filled++] = 32767 * Math.max(-1, Math.min(1, mean));
+        if (this.filled < 640) continue;
         this.port.postMessage(this.samples.slice());
         this.filled = 0;
       }
@@ -49,7 +59,7 @@ export async function openMicrophone({ onAudio, scriptUrl }: MicrophoneOptions):
   const stream = await navigator.mediaDevices.getUserMedia({
     audio: { channelCount: 1, echoCancellation: true, noiseSuppression: true },
   });
-  const context = new AudioContext({ sampleRate: 16_000 });
+  const { context, source } = contextOf(stream);
   const url = scriptUrl ?? URL.createObjectURL(new Blob([RECORDER_SCRIPT], { type: 'text/javascript' }));
   try {
     await context.audioWorklet.addModule(url);
@@ -68,7 +78,7 @@ export async function openMicrophone({ onAudio, scriptUrl }: MicrophoneOptions):
     if (!isMuted) onAudio(data);
   });
   recorder.port.start();
-  context.createMediaStreamSource(stream).connect(meter).connect(recorder);
+  source.connect(meter).connect(recorder);
   return {
     level: () => (isMuted ? 0 : levelOf(meter)),
     setMuted: (muted) => (isMuted = muted),
@@ -77,4 +87,16 @@ export async function openMicrophone({ onAudio, scriptUrl }: MicrophoneOptions):
       if (context.state !== 'closed') await context.close();
     },
   };
+}
+
+/** Connects a microphone to a context with the rate of the call. Firefox allows only a context with the rate of the device. */
+function contextOf(stream: MediaStream): { readonly context: AudioContext; readonly source: AudioNode } {
+  const context = new AudioContext({ sampleRate: SAMPLE_RATE });
+  try {
+    return { context, source: context.createMediaStreamSource(stream) };
+  } catch {
+    void context.close();
+    const own = new AudioContext();
+    return { context: own, source: own.createMediaStreamSource(stream) };
+  }
 }
