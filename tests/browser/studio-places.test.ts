@@ -105,7 +105,7 @@ test('a session that was deleted elsewhere is shown as empty, and a message crea
   await log.getByText('Hello.').waitFor();
   await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
   await sessionService.deleteSession(KEY);
-  await page.getByText('Talk to the agent').waitFor();
+  await page.getByText('Talk to helper').waitFor();
   await send(page, 'Hello?');
   await log.getByText('Hello again.').waitFor();
   expect(errors).toEqual([]);

@@ -89,7 +89,9 @@ export const ArtifactsTab = memo(function ArtifactsTab({ place, events, count, s
   return (
     <div className="artifacts">
       {names.length === 0 && (
-        <p className="empty">{isPast ? 'No artifacts at this moment.' : 'No artifacts in this session.'}</p>
+        <p className="empty">
+          {isPast ? 'No artifacts at this moment.' : 'No artifacts in this session. Files that tools save appear here.'}
+        </p>
       )}
       {names.length > MANY && (
         <TextField aria-label="Search files" value={search} onChange={setSearch}>

@@ -50,6 +50,9 @@ const HUES = 5;
 /** Number of messages that are drawn; earlier ones are drawn on request. */
 const SHOWN = 100;
 
+/** Number of tools that the welcome names. */
+const SHOWN_TOOLS = 12;
+
 const NO_PROMPTS: readonly string[] = [];
 
 export function Chat({
@@ -152,16 +155,22 @@ export function Chat({
         >
           {messages.length === 0 && status === 'idle' && (
             <section className="welcome">
-              <h2>Talk to the agent</h2>
-              {root && (
-                <p className="introduced">
-                  <b>{root.name}</b> <small>{[root.kind, root.model].filter(Boolean).join(', ')}</small>
-                  {root.description !== '' && <span dir="auto">{root.description}</span>}
-                </p>
+              <h2>
+                {root && <small>{[root.kind, root.model].filter(Boolean).join(', ')}</small>}
+                Talk to {root?.name ?? 'the agent'}
+              </h2>
+              {root && root.description !== '' && <p dir="auto">{root.description}</p>}
+              {root && root.tools.length > 0 && (
+                <ul className="tools" aria-label={`Tools of ${root.name}`}>
+                  {root.tools.slice(0, SHOWN_TOOLS).map((tool) => (
+                    <li key={tool.name} title={tool.description}>
+                      {tool.name}
+                    </li>
+                  ))}
+                  {root.tools.length > SHOWN_TOOLS && <li>{root.tools.length - SHOWN_TOOLS} more</li>}
+                </ul>
               )}
-              <p className="hint">
-                Every step it takes is an event: watch them in the inspector, and drag the time slider to go back.
-              </p>
+              <h3>Messages to try</h3>
               <ul>
                 {(prompts.length > 0 ? prompts : ['What can you do?']).map((text) => (
                   <li key={text}>
@@ -171,6 +180,10 @@ export function Chat({
                   </li>
                 ))}
               </ul>
+              <p className="hint">
+                Each step of the agent is an event. The inspector shows the events, the state and a trace while it
+                works, and the time slider goes back to any moment.
+              </p>
             </section>
           )}
           {first > 0 && (

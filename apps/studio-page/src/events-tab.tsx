@@ -92,7 +92,9 @@ export const EventsTab = memo(function EventsTab({
           <Input placeholder="Search events" />
         </TextField>
       </div>
-      {events.length === 0 && <p className="empty">No events yet.</p>}
+      {events.length === 0 && (
+        <p className="empty">No events yet. The messages, calls, results and changes of each run appear here.</p>
+      )}
       {events.length > 0 && rows.length === 0 && (
         <p className="empty">
           No event{kind === 'all' ? '' : ` of the kind “${kind}”`}

@@ -86,7 +86,7 @@ function Scope({ title, keys, state, unknown }: ScopeProps) {
   return (
     <section>
       <h2>{title}</h2>
-      {keys.length === 0 && unknown.length === 0 && <p className="empty">empty</p>}
+      {keys.length === 0 && unknown.length === 0 && <p className="empty">no values</p>}
       <dl>
         {keys
           .toSorted()

@@ -94,7 +94,8 @@ export const TraceTab = memo(function TraceTab({
     [isMeasured, measured, events, invocationId, prices, isNewest, isRunning, until, nowMs],
   );
   if (!kept && error === undefined) return <p className="empty">Reading the spans.</p>;
-  if (spans.length === 0 || invocationId === undefined) return <p className="empty">No runs yet.</p>;
+  if (spans.length === 0 || invocationId === undefined)
+    return <p className="empty">No runs yet. The time that each agent, model and tool takes appears here.</p>;
   const start = spans.reduce((first, span) => Math.min(first, span.start), Number.POSITIVE_INFINITY);
   const end = spans.reduce((last, span) => Math.max(last, span.end), start);
   const scale = createTimeScale({ start, end }, workOf(spans, isMeasured));
