@@ -14,12 +14,11 @@ import { hasResponses, isBaseAgent, isBaseTool, jsonOrText, readOnlyError } from
 import type { SchemaLike, ValueSchema } from '@eventloom/tools';
 import { type ForkParams, forkRun } from './fork-run.ts';
 import { graphHistories, type GraphHistory, type HistoryQuery } from './graph-history.ts';
-import type { NodeWork } from './graph-node.ts';
 import type { GraphPlan } from './graph-plan.ts';
 import { GraphRun } from './graph-run.ts';
-import { GRAPH_BRAND, isGraphAgent } from './is-graph-agent.ts';
+import { GRAPH_BRAND } from './is-graph-agent.ts';
 import { toOutput } from './json-values.ts';
-import { edgesOf, toMermaid } from './to-mermaid.ts';
+import { chartGraphOf, edgesOf, kindOf, toMermaid } from './to-mermaid.ts';
 
 /** Options of a graph agent, created by `StateGraph.compile`. */
 interface GraphAgentConfig extends BaseAgentConfig {
@@ -72,7 +71,7 @@ export class GraphAgent extends BaseAgent {
 
   /** Returns the graph as a Mermaid flow chart. @param history a run whose path and current position are marked */
   toMermaid(history?: GraphHistory): string {
-    return toMermaid(this.plan, history);
+    return toMermaid(chartGraphOf(this.plan), history);
   }
 
   /**
@@ -90,10 +89,7 @@ export class GraphAgent extends BaseAgent {
   /** @internal */
   override describeRun(query: HistoryQuery): RunDescription {
     const runs = this.history(query);
-    const nodes = [...this.plan.nodes.values()].map(({ name, isJoin, work }) => ({
-      name,
-      kind: isJoin ? 'join' : kindOf(work),
-    }));
+    const nodes = [...this.plan.nodes.values()].map((node) => ({ name: node.name, kind: kindOf(node) }));
     return { graph: { name: this.name, nodes, edges: edgesOf(this.plan) }, runs, mermaid: this.toMermaid(runs.at(-1)) };
   }
 
@@ -150,10 +146,4 @@ export class GraphAgent extends BaseAgent {
     const works = Array.from(this.#config.plan.nodes.values(), ({ work }) => work);
     return closeAll([...works.filter((work) => isBaseAgent(work) || isBaseTool(work)), ...this.subAgents]);
   }
-}
-
-function kindOf(work: NodeWork): string {
-  if (isBaseTool(work)) return 'tool';
-  if (!isBaseAgent(work)) return 'function';
-  return isGraphAgent(work) ? 'graph' : 'agent';
 }

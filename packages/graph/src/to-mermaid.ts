@@ -1,5 +1,4 @@
 import { isBaseAgent, isBaseTool } from '@eventloom/core/internal';
-import type { GraphHistory } from './graph-history.ts';
 import type { GraphNode } from './graph-node.ts';
 import type { GraphPlan } from './graph-plan.ts';
 import { isGraphAgent } from './is-graph-agent.ts';
@@ -21,14 +20,56 @@ export function edgesOf({ ways }: GraphPlan): GraphEdge[] {
   ]);
 }
 
+/** A graph as a flow chart shows it. */
+export interface ChartGraph {
+  /** `kind`: `function`, `tool`, `agent`, `graph` or `join`. `graph`: the graph that the node runs, drawn in it. */
+  readonly nodes: readonly { readonly name: string; readonly kind: string; readonly graph?: ChartGraph }[];
+  readonly edges: readonly GraphEdge[];
+}
+
+/** A run of a graph as a flow chart marks it. */
+export interface ChartRun {
+  /** Names of the first nodes. */
+  readonly entry: readonly string[];
+  /** The completed nodes of each step with those that follow, and the nodes that run or wait. `graph`: the run of the graph in the node. */
+  readonly steps: readonly {
+    readonly nodes: readonly ChartedNode[];
+    readonly open: readonly Pick<ChartedNode, 'node' | 'graph'>[];
+  }[];
+}
+
+interface ChartedNode {
+  readonly node: string;
+  readonly next: readonly string[];
+  readonly graph?: ChartRun | undefined;
+}
+
+/** Returns a graph with its sub-graphs as a flow chart shows it. */
+export function chartGraphOf(plan: GraphPlan): ChartGraph {
+  const nodes = [...plan.nodes.values()].map((node) => {
+    const { name, work } = node;
+    const inner = isBaseAgent(work) && isGraphAgent(work) ? { graph: chartGraphOf(work.plan) } : {};
+    return { name, kind: kindOf(node), ...inner };
+  });
+  return { nodes, edges: edgesOf(plan) };
+}
+
+/** Returns the kind of a node: what it runs, or that it joins others. */
+export function kindOf({ work, isJoin }: GraphNode): string {
+  if (isJoin) return 'join';
+  if (isBaseTool(work)) return 'tool';
+  if (!isBaseAgent(work)) return 'function';
+  return isGraphAgent(work) ? 'graph' : 'agent';
+}
+
 /**
  * Returns a Mermaid flow chart of a graph with its sub-graphs. Several routes between the same two nodes are one arrow.
- * @param history a run whose path and current position are marked
+ * @param run a run whose path and current position are marked
  */
-export function toMermaid(plan: GraphPlan, history?: GraphHistory): string {
+export function toMermaid(graph: ChartGraph, run?: ChartRun): string {
   const chart = new Chart();
-  chart.draw(plan, 'n', '  ', history && [history]);
-  return chart.toString(history !== undefined);
+  chart.draw(graph, 'n', '  ', run && [run]);
+  return chart.toString(run !== undefined);
 }
 
 class Chart {
@@ -40,28 +81,29 @@ class Chart {
   #arrows = 0;
 
   /** Adds the lines of a graph. @param runs the runs of this graph to mark */
-  draw(plan: GraphPlan, prefix: string, indent: string, runs: readonly GraphHistory[] = []): void {
-    const ids = new Map([START, ...plan.nodes.keys(), END].map((name, index) => [name, `${prefix}${index}`]));
+  draw({ nodes, edges }: ChartGraph, prefix: string, indent: string, runs: readonly ChartRun[] = []): void {
+    const ids = new Map(
+      [START, ...nodes.map(({ name }) => name), END].map((name, index) => [name, `${prefix}${index}`]),
+    );
     const idOf = (name: string): string => ids.get(name) ?? name;
     const steps = runs.flatMap((run) => run.steps);
-    const ran = steps.flatMap(({ nodes, open }) => [...nodes, ...open]);
+    const ran = steps.flatMap((step) => [...step.nodes, ...step.open]);
     this.#lines.push(`${indent}${idOf(START)}([start])`);
-    for (const node of plan.nodes.values()) {
-      const { name, work } = node;
-      if (!isBaseAgent(work) || !isGraphAgent(work)) {
-        this.#lines.push(`${indent}${idOf(name)}${shapeOf(node)}`);
+    for (const { name, kind, graph } of nodes) {
+      if (!graph) {
+        this.#lines.push(`${indent}${idOf(name)}${shapeOf(kind, name)}`);
         continue;
       }
       this.#lines.push(`${indent}subgraph ${idOf(name)} ["${name}"]`);
-      const inner = ran.flatMap(({ node: each, graph }) => (each === name && graph ? [graph] : []));
-      this.draw(work.plan, `${idOf(name)}_`, `${indent}  `, inner);
+      const inner = ran.flatMap((each) => (each.node === name && each.graph ? [each.graph] : []));
+      this.draw(graph, `${idOf(name)}_`, `${indent}  `, inner);
       this.#lines.push(`${indent}end`);
     }
     this.#lines.push(`${indent}${idOf(END)}([end])`);
-    const done = steps.flatMap(({ nodes }) => nodes);
+    const done = steps.flatMap((step) => step.nodes);
     const ways = [...runs.map(({ entry }) => ({ node: START, next: entry })), ...done];
     const taken = new Set(ways.flatMap(({ node, next }) => next.map((to) => `${node}>${to}`)));
-    for (const [way, { from, to, labels }] of arrowsOf(plan)) {
+    for (const [way, { from, to, labels }] of arrowsOf(edges)) {
       this.#lines.push(
         `${indent}${idOf(from)} ${labels.length > 0 ? `-- "${labels.join(' / ')}" -->` : '-->'} ${idOf(to)}`,
       );
@@ -89,9 +131,9 @@ class Chart {
 }
 
 /** Merges all edges between two nodes into one arrow, because the events do not contain which of its routes a run took. */
-function arrowsOf(plan: GraphPlan): Map<string, GraphEdge & { readonly labels: string[] }> {
+function arrowsOf(edges: readonly GraphEdge[]): Map<string, GraphEdge & { readonly labels: string[] }> {
   const arrows = new Map<string, GraphEdge & { readonly labels: string[] }>();
-  for (const edge of edgesOf(plan)) {
+  for (const edge of edges) {
     const way = `${edge.from}>${edge.to}`;
     const arrow = arrows.get(way) ?? { ...edge, labels: [] };
     arrows.set(way, arrow);
@@ -100,15 +142,15 @@ function arrowsOf(plan: GraphPlan): Map<string, GraphEdge & { readonly labels: s
   return arrows;
 }
 
-function shapeOf({ name, work, isJoin }: GraphNode): string {
+function shapeOf(kind: string, name: string): string {
   const label = `"${name}"`;
-  if (isJoin) return `{{${label}}}`;
-  if (isBaseAgent(work)) return `[[${label}]]`;
-  return isBaseTool(work) ? `[/${label}/]` : `[${label}]`;
+  if (kind === 'join') return `{{${label}}}`;
+  if (kind === 'agent' || kind === 'graph') return `[[${label}]]`;
+  return kind === 'tool' ? `[/${label}/]` : `[${label}]`;
 }
 
 /** Returns a label in which characters with a meaning in Mermaid or Markdown are written as character references. */
-export function mermaidLabel(route: string): string {
+function mermaidLabel(route: string): string {
   if (route === DEFAULT_ROUTE) return 'otherwise';
   return route
     .replaceAll(/[^\p{L}\p{N} _.,!?-]/gu, (character) => (/\s/.test(character) ? ' ' : byNumber(character)))

@@ -1,6 +1,6 @@
 import type { Event } from '@eventloom/core';
 import { Calls, type RunDescription, type RunQuery } from '@eventloom/core/internal';
-import { mermaidLabel } from '@eventloom/graph/internal';
+import { toMermaid } from '@eventloom/graph/internal';
 import { AgentNode } from './agent-node.ts';
 import { type BaseNode, START } from './base-node.ts';
 import { ParallelWorker, RenamedNode } from './build-node.ts';
@@ -36,7 +36,8 @@ export function describeWorkflow(workflow: DescribedWorkflow, query: RunQuery): 
   const runs = runsOf(workflow, query);
   const nodes = graph.nodes.filter((each) => each !== START).map((each) => ({ name: each.name, kind: kindOf(each) }));
   const described = { name, nodes, edges: edgesOf(graph) };
-  return { graph: described, runs: runs.map((run) => run.describe()), mermaid: toMermaid(described, runs.at(-1)) };
+  const paths = runs.map((run) => run.describe());
+  return { graph: described, runs: paths, mermaid: toMermaid(described, paths.at(-1)) };
 }
 
 function kindOf(node: BaseNode): string {
@@ -130,17 +131,11 @@ class Walk {
     return this.#open.size === 0;
   }
 
-  get way(): { readonly done: ReadonlySet<string>; readonly open: ReadonlySet<string>; readonly taken: Set<string> } {
-    const done = new Set([BEGIN, ...this.#completions.flatMap(({ node, next }) => [node, ...next.filter(isEnd)])]);
-    const ways = [{ node: BEGIN, next: this.#entry }, ...this.#completions];
-    const taken = new Set(ways.flatMap(({ node, next }) => next.map((to) => wayOf(node, to))));
-    return { done, open: new Set(this.#open.keys()), taken };
-  }
-
   /** The run as JSON. Each completion is a step of its own, because nodes do not wait for those beside them. */
-  describe(): object {
+  describe() {
     const open = [...this.#open.keys()].map((node) => ({ node }));
-    const steps = this.#completions.map((each, index) => ({ step: index + 1, nodes: [each], open: [] as object[] }));
+    const none: typeof open = [];
+    const steps = this.#completions.map((each, index) => ({ step: index + 1, nodes: [each], open: none }));
     if (open.length > 0) steps.push({ step: steps.length + 1, nodes: [], open });
     const unfinished = this.#hasFailed ? 'failed' : this.isWaiting ? 'waiting' : 'open';
     return { status: this.isFinished ? 'finished' : unfinished, entry: this.#entry, steps };
@@ -260,32 +255,4 @@ class Walk {
   #before(name: string): string[] {
     return this.#graph.edges.filter(({ toNode }) => toNode.name === name).map(({ fromNode }) => fromNode.name);
   }
-}
-
-function isEnd(name: string): boolean {
-  return name === END;
-}
-
-function wayOf(from: string, to: string): string {
-  return `${from}>${to}`;
-}
-
-/** Draws a graph as a Mermaid flow chart. @param run a run whose path and current position are marked */
-function toMermaid({ nodes, edges }: RunDescription['graph'], run: Walk | undefined): string {
-  const ids = new Map([BEGIN, ...nodes.map(({ name }) => name), END].map((name, index) => [name, `n${index}`]));
-  const idOf = (name: string): string => ids.get(name) ?? name;
-  const lines = ['flowchart TD', `  ${idOf(BEGIN)}([start])`];
-  for (const { name, kind } of nodes) lines.push(`  ${idOf(name)}${kind === 'join' ? `{{"${name}"}}` : `["${name}"]`}`);
-  lines.push(`  ${idOf(END)}([end])`);
-  for (const { from, to, route } of edges)
-    lines.push(`  ${idOf(from)} ${route === undefined ? '-->' : `-- "${mermaidLabel(route)}" -->`} ${idOf(to)}`);
-  if (!run) return `${lines.join('\n')}\n`;
-  const { done, open, taken } = run.way;
-  const doneIds = [...done].filter((name) => !open.has(name)).map(idOf);
-  lines.push('  classDef done stroke-width:3px', '  classDef open stroke-width:3px,stroke-dasharray:5 5');
-  lines.push(`  class ${doneIds.join(',')} done`);
-  if (open.size > 0) lines.push(`  class ${[...open].map(idOf).join(',')} open`);
-  const arrows = edges.flatMap(({ from, to }, index) => (taken.has(wayOf(from, to)) ? [index] : []));
-  if (arrows.length > 0) lines.push(`  linkStyle ${arrows.join(',')} stroke-width:3px`);
-  return `${lines.join('\n')}\n`;
 }
