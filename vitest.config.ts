@@ -16,6 +16,7 @@ const workerdFolders = [
   'a2a/src', // fetch, event streams, aborts
   'ai-sdk/src', // fetch and streams of the providers
   'artifacts/src', // R2, Durable Objects, streams of bytes
+  'client/src', // fetch, event streams, aborts, timers, and React on a server
   'core/src', // clock, timers, random ids, abort signals, base64, structuredClone
   'credentials/src', // Web Crypto
   'eventloom/src', // whole runs through all packages
