@@ -21,11 +21,19 @@ export function graph(): { readonly agent: GraphAgent; readonly gate: Gate } {
   return { agent, gate };
 }
 
-/** Creates a workflow like the graph: its first node chooses one of two others, which wait for the gate. */
-export function workflow(): { readonly agent: Workflow; readonly gate: Gate } {
+/**
+ * Creates a workflow like the graph: its first node chooses one of two others, which wait for the gate.
+ * @param isSilent true lets the first node choose without an event
+ */
+export function workflow(isSilent = false): { readonly agent: Workflow; readonly gate: Gate } {
   const gate = new Gate();
   const wait = (name: string) => node(() => gate.pass().then(() => `went ${name}`), { name });
-  const choose = node((_context: NodeContext, text: string) => createEvent({ route: text }), { name: 'choose' });
+  const chooseBy = (context: NodeContext, text: string) => {
+    if (!isSilent) return createEvent({ route: text });
+    context.route = text;
+    return undefined;
+  };
+  const choose = node(chooseBy, { name: 'choose' });
   const edges = [
     ['START', choose],
     [choose, { left: wait('left'), right: wait('right') }],

@@ -344,6 +344,19 @@ describe('a workflow', () => {
   });
 });
 
+test('a node that works is highlighted before any event names it, if the server keeps spans', async () => {
+  const { agent, gate } = workflow(true);
+  const { page, errors } = await open([], { agent, hasSpans: true });
+  await page.getByRole('tab', { name: 'Agents' }).click();
+  await page.locator('[data-node=left][data-state=idle]').waitFor();
+  await send(page, 'left');
+  await page.locator('[data-node=left][data-state=active]').waitFor();
+  gate.open();
+  await page.locator('[data-node=left][data-state=done]').waitFor();
+  await page.locator('[data-node=choose][data-state=done]').waitFor();
+  expect(errors).toEqual([]);
+});
+
 describe('a trace', () => {
   const response = { usageMetadata: { promptTokenCount: 800, candidatesTokenCount: 100 }, modelVersion: 'scripted' };
   const source = 'Made from the events: the server keeps no spans of this run.';

@@ -3,6 +3,7 @@ import type { Event, SessionKey } from '@eventloom/core';
 import dagre from '@dagrejs/dagre';
 import { ServerError } from '@eventloom/client';
 import { isOfRun } from './run-events.ts';
+import { useRunningSpans } from './use-running-spans.ts';
 import {
   type ShownAgent,
   type GraphDescription,
@@ -65,6 +66,7 @@ export const AgentsTab = memo(function AgentsTab({
     const timer = setInterval(() => setTick((count) => count + 1), READ_AGAIN_MS);
     return () => clearInterval(timer);
   }, [isRunning, isPast, hasGraphs]);
+  const spans = useRunningSpans(place, isRunning && !isPast && hasGraphs);
   const newestId = newest?.id;
   useEffect(() => {
     if (!hasGraphs || invocationId === undefined || invocationId.startsWith('local-')) return;
@@ -95,7 +97,13 @@ export const AgentsTab = memo(function AgentsTab({
     // Graphs of one name are in the same order in both lists.
     const isSame = (each: GraphDescription): boolean => each.graph.name === graph.name;
     const before = graphs.slice(0, index).filter(isSame).length;
-    return pathOf(ran.filter(isSame)[before]?.runs ?? [], shown);
+    const path = pathOf(ran.filter(isSame)[before]?.runs ?? [], shown);
+    const working = spans.flatMap(({ kind, attributes }) =>
+      kind === 'node' && attributes['gen_ai.agent.name'] === graph.name
+        ? String(attributes['eventloom.node.name'])
+        : [],
+    );
+    return working.length === 0 ? path : { ...path, open: new Set([...path.open, ...working]) };
   });
   const working = new Set(
     graphs.flatMap(({ graph }, index) => {

@@ -51,7 +51,7 @@ import {
 import { TimeSlider } from './time-slider.tsx';
 import { TraceTab } from './trace-tab.tsx';
 import { useChangesElsewhere, useIsQueued } from './use-other-runs.ts';
-import { useInnerAgents } from './use-inner-agents.ts';
+import { useRunningSpans } from './use-running-spans.ts';
 import { useVoiceCall } from './voice.tsx';
 import { workflowOf } from './workflow-of.ts';
 
@@ -572,7 +572,10 @@ function useActiveAgents(
   const last = next ?? workflow ?? activeAgent ?? (hasBegun ? root?.name : undefined);
   const calls = working.flatMap(({ parts }) => parts.flatMap((part) => (isRunningCall(part) ? part.name : [])));
   const inTools = calls.filter((name) => called.has(name));
-  const inner = useInnerAgents(place, inTools.length > 0);
+  const spans = useRunningSpans(place, inTools.length > 0);
+  const inner = spans.flatMap(({ kind, attributes }) =>
+    kind === 'model' || kind === 'tool' ? String(attributes['gen_ai.agent.name']) : [],
+  );
   const names =
     working.length > 0
       ? Array.from(new Set([...working.map(({ author }) => author), ...inTools, ...inner]))

@@ -1,33 +1,31 @@
 import { useEffect, useState } from 'react';
 import type { SessionKey } from '@eventloom/core';
-import { readSpans } from './studio-client.ts';
+import { type KeptSpan, readSpans } from './studio-client.ts';
 
 /** The spans are read at this interval, in milliseconds. */
-const READ_AGAIN_MS = 1000;
+const READ_AGAIN_MS = 600;
 
-const NO_NAMES: readonly string[] = [];
+const NO_SPANS: readonly KeptSpan[] = [];
 
 /**
- * Returns the names of the agents whose models and tools work now. The calls of an agent inside a tool are not in the stream of its run, so they are
- * known from the server's spans. Empty if the server keeps none.
+ * Returns the spans of the work in progress. Calls of an agent inside a tool, and nodes of a graph that have not sent an event, are not in the stream
+ * of their run, so they are known from the server's spans. Empty if the server keeps none.
  *
- * @param isNeeded true while an agent works as a tool
+ * @param isNeeded true while such work may be in progress
  */
-export function useInnerAgents({ appName, userId, sessionId }: SessionKey, isNeeded: boolean): readonly string[] {
-  const [names, setNames] = useState(NO_NAMES);
+export function useRunningSpans({ appName, userId, sessionId }: SessionKey, isNeeded: boolean): readonly KeptSpan[] {
+  const [spans, setSpans] = useState(NO_SPANS);
   useEffect(() => {
     if (!isNeeded) return undefined;
     const leaving = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const read = async (): Promise<void> => {
       try {
-        const spans = await readSpans({ appName, userId, sessionId }, leaving.signal);
-        if (leaving.signal.aborted || !spans) return;
-        const calls = spans.filter(({ kind, status }) => status === 'running' && (kind === 'model' || kind === 'tool'));
-        const working = new Set(calls.map(({ attributes }) => String(attributes['gen_ai.agent.name'])));
-        setNames(Array.from(working));
+        const kept = await readSpans({ appName, userId, sessionId }, leaving.signal);
+        if (leaving.signal.aborted || !kept) return;
+        setSpans(kept.filter(({ status }) => status === 'running'));
       } catch (error) {
-        // The agents that the stream names are shown.
+        // What the stream and the events name is shown.
         if (leaving.signal.aborted) return;
         console.warn(error);
       }
@@ -37,8 +35,8 @@ export function useInnerAgents({ appName, userId, sessionId }: SessionKey, isNee
     return () => {
       leaving.abort();
       clearTimeout(timer);
-      setNames(NO_NAMES);
+      setSpans(NO_SPANS);
     };
   }, [appName, userId, sessionId, isNeeded]);
-  return names;
+  return spans;
 }
