@@ -32,7 +32,7 @@ const EXAMPLE = "new FallbackModel({ models: [new Gemini({ model: 'gemini-flash-
  * A model that tries its models in order, from the first in every call, until one replies. The next model is called if one fails before it
  * yielded content, in one of three ways:
  * - a transient error (408, 429, 5xx or a lost connection) that remains after the model's own retries
- * - an answer that cannot be parsed
+ * - a response that cannot be parsed
  * - an empty reply without a finish reason: its parts, if any, are empty texts without a signature
  *
  * If every model fails, the error of the last one is thrown, or its empty reply is yielded. Any other error is thrown at once.

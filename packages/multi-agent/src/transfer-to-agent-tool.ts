@@ -5,7 +5,7 @@ const AGENT_NAME = 'agent_name';
 /** The name of the argument in ADK for JavaScript, which models of ADK programs may send. */
 const ADK_AGENT_NAME = 'agentName';
 
-/** The answer of the tool, which is that of ADK for JavaScript. */
+/** The response of the tool, which is that of ADK for JavaScript. */
 const TRANSFER_RESPONSE = 'Transfer queued';
 
 /** The tool `transfer_to_agent`, with which a model transfers the conversation to another agent. */

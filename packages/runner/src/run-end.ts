@@ -59,7 +59,7 @@ export function toRunError(
 /**
  * Returns the error of a run whose message is not stored. If the session was taken first, by another run because this process was stopped for
  * longer than a lease, or by a cancellation in another process, nothing was stored, and the message can be sent again. A storage
- * that did not answer may have stored the message: its error says so, and takes precedence over the reason of an abort.
+ * that did not respond may have stored the message: its error says so, and takes precedence over the reason of an abort.
  */
 export function toRefusal(thrown: unknown, abortReason: EventloomError | undefined): EventloomError {
   if (isUnavailable(thrown)) return thrown;
@@ -151,14 +151,14 @@ export async function storeFailure(run: RunInvocation, reason: RunFailure): Prom
     const isCancelled = RunAbortedError.isInstance(failure) && failure.cancelsCalls;
     events.push(...(await storeMissingResponses(run, isCancelled ? 'cancelled' : 'failed')));
     const replies = interruptedReplies(context);
-    const isAnswered = replies.length === 0 && isComplete(run, reason);
-    if (!isAnswered && !context.isReported(thrown)) {
+    const isDone = replies.length === 0 && isComplete(run, reason);
+    if (!isDone && !context.isReported(thrown)) {
       // The reply of an agent that was called as a tool is not one of the run.
       if (replies.every(({ branch }) => enclosureOf(branch))) replies.push((reason.failed ?? context).createEvent());
       for (const reply of replies) events.push(await storeErrorEvent(run, reason, reply));
     }
     if (context.isResumable) await committer.append(committer.endEvent());
-    return { failure, events, outcome: isAnswered ? COMPLETED : outcomeOf(failure) };
+    return { failure, events, outcome: isDone ? COMPLETED : outcomeOf(failure) };
   } catch (error) {
     if (!isLost(error)) reportTo(context.platform, error);
     return { failure, events, outcome: undefined };

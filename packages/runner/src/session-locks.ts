@@ -206,7 +206,7 @@ export class SessionLocks {
     const repeat = async (): Promise<BegunRun> => {
       // This error says that the storage may have the message; the error of the abort would not.
       if (request.abortSignal?.aborted) throw thrown;
-      // The session may be locked for this run by an attempt whose answer was lost. No other process begins a new run
+      // The session may be locked for this run by an attempt whose result was lost. No other process begins a new run
       // with this id, so this run may take the session from itself.
       const known = run.continues ? undefined : await sessionService.findRun({ ...key, id: run.invocationId });
       const isOwn = known?.open !== undefined && known.open.attempts <= tries++;
@@ -265,7 +265,7 @@ export class SessionLocks {
 
   /**
    * Repeats the lock request while the storage cannot be used: for 10 seconds, the time included that the failed request waited for the
-   * storage, and at most for the duration of a lease, because a lost answer may have granted one.
+   * storage, and at most for the duration of a lease, because a lost result may have granted one.
    *
    * @throws the last error
    */

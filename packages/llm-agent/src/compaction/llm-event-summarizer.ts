@@ -116,9 +116,9 @@ function toTranscript(events: readonly Event[]): string {
 
 function toLine(author: string, part: Part): string | undefined {
   if (part.thought === true || isFrameworkPart(part)) return undefined;
-  const { text, functionCall: call, functionResponse: answer, inlineData, fileData } = part;
+  const { text, functionCall: call, functionResponse: response, inlineData, fileData } = part;
   if (call) return `${author} called the tool ${call.name ?? ''}: ${JSON.stringify(call.args ?? {})}`;
-  if (answer) return `The tool ${answer.name ?? ''} answered: ${JSON.stringify(answer.response ?? {})}`;
+  if (response) return `The tool ${response.name ?? ''} answered: ${JSON.stringify(response.response ?? {})}`;
   const code = codePartText(part);
   if (code !== undefined) return `${author} ${part.executableCode ? 'ran code' : 'got the result'}:\n${code}`;
   const attached = inlineData ?? fileData;

@@ -165,7 +165,7 @@ interface CallGroup {
   /** True if the contents hold a content with the responses. */
   placed: boolean;
   /** The newest event with responses to these calls; undefined before the first. */
-  answeredBy: Event | undefined;
+  newestResponse: Event | undefined;
 }
 
 /** A call of a group, and its latest response. */
@@ -190,7 +190,7 @@ interface ContentsOptions {
   readonly underWay?: string | undefined;
   /** Cache for the calls of the session, see `Invocation.derived`. Default: a new map. */
   readonly derived?: DerivedValues | undefined;
-  /** All events of the session, if the builder gets only some of them: a response may answer an earlier call. Default: the built events. */
+  /** All events of the session, if the builder gets only some of them: a response may belong to an earlier call. Default: the built events. */
   readonly sessionEvents?: readonly Event[] | undefined;
 }
 
@@ -220,7 +220,7 @@ export class ContentsBuilder {
   /** The calls of the newest content with calls, while their responses are not in the contents. */
   #unplaced: CallGroup | undefined;
   /** The groups that the newest event responds to; empty if the newest event has other content. */
-  #newestAnswered: readonly CallGroup[] = NO_GROUPS;
+  #newestResponded: readonly CallGroup[] = NO_GROUPS;
   #seen = 0;
   /** Length of the contents when they were last returned. */
   #length = 0;
@@ -257,9 +257,9 @@ export class ContentsBuilder {
     if (this.#unplaced) this.#placeResponses(this.#unplaced);
     this.#seen = events.length;
     this.#length = this.#contents.length;
-    const newest = this.#newestAnswered;
+    const newest = this.#newestResponded;
     for (let at = 0; at < newest.length; at++)
-      if ((newest[at] as CallGroup).index + 2 < this.#length) return this.#endWithNewestAnswers();
+      if ((newest[at] as CallGroup).index + 2 < this.#length) return this.#endWithNewestResponses();
     return this.#length < LENT_FROM ? this.#contents.slice() : this.#contents;
   }
 
@@ -267,7 +267,7 @@ export class ContentsBuilder {
     this.#contents = [];
     this.#shown = undefined;
     this.#unplaced = undefined;
-    this.#newestAnswered = NO_GROUPS;
+    this.#newestResponded = NO_GROUPS;
     this.#spoken = undefined;
     this.#summaries = undefined;
     for (const entry of entries) {
@@ -286,22 +286,22 @@ export class ContentsBuilder {
    * Returns the contents with the newest responses and their calls moved to the end. Model text since those calls is left out, because a model
    * that reads its own text last regards its turn as done. User messages, other calls with their responses, and summaries are kept in front.
    */
-  #endWithNewestAnswers(): Content[] {
-    const groups = [...this.#newestAnswered].sort((a, b) => a.index - b.index);
+  #endWithNewestResponses(): Content[] {
+    const groups = [...this.#newestResponded].sort((a, b) => a.index - b.index);
     const start = groups[0]?.index ?? this.#length;
-    const answers = new Set(groups.flatMap(({ index }) => this.#contents.slice(index, index + 2)));
+    const last = new Set(groups.flatMap(({ index }) => this.#contents.slice(index, index + 2)));
     const calls = new Set(Array.from(this.#shown?.values() ?? [], ({ group }) => this.#contents[group.index]));
     const between = this.#contents.slice(start).flatMap((content) => {
-      if (answers.has(content)) return [];
+      if (last.has(content)) return [];
       // A summary gets the role user, because services refuse a call that follows a text of the model.
       if (this.#summaries?.has(content)) return [{ ...content, role: 'user' }];
       return content.role !== 'model' || calls.has(content) ? [content] : [];
     });
-    return [...this.#contents.slice(0, start), ...between, ...answers];
+    return [...this.#contents.slice(0, start), ...between, ...last];
   }
 
   #addSummary(summary: Content): void {
-    this.#newestAnswered = NO_GROUPS;
+    this.#newestResponded = NO_GROUPS;
     this.#push(summary);
     (this.#summaries ??= new Set()).add(summary);
   }
@@ -333,7 +333,7 @@ export class ContentsBuilder {
 
   /** Adds transcribed speech. Consecutive pieces of one speaker are joined to one text. */
   #addSpoken(piece: Spoken): void {
-    this.#newestAnswered = NO_GROUPS;
+    this.#newestResponded = NO_GROUPS;
     const before = this.#spoken;
     const continues = before?.author === piece.author && before.role === piece.role;
     const spoken = continues ? { ...piece, text: before.text + piece.text } : piece;
@@ -342,28 +342,28 @@ export class ContentsBuilder {
     this.#spoken = spoken;
   }
 
-  /** Adds a message with the reason why the model's answer did not match the schema. */
+  /** Adds a message with the reason why the model's reply did not match the schema. */
   #addCorrection({ errorMessage = '' }: Event): void {
-    this.#newestAnswered = NO_GROUPS;
+    this.#newestResponded = NO_GROUPS;
     const text = `${errorMessage} Answer again with JSON that matches the schema and nothing else.`;
     this.#push({ role: 'user', parts: [{ text }] });
   }
 
   /** Adds a message that the model's reply was interrupted inside a call. Otherwise the model would assume that the call was made. */
   #addLostCalls({ errorMessage = '' }: Event): void {
-    this.#newestAnswered = NO_GROUPS;
+    this.#newestResponded = NO_GROUPS;
     this.#push({ role: 'user', parts: [{ text: `For context: ${errorMessage}.` }] });
   }
 
   #addSaid(event: Event, content: Content): void {
-    this.#newestAnswered = NO_GROUPS;
+    this.#newestResponded = NO_GROUPS;
     const calls = event.author === this.#agentName ? this.#callsForModel(event) : NO_CALLS;
     if (calls.length > 0 && this.#unplaced) this.#placeResponses(this.#unplaced);
     this.#push(content);
     if (calls.length === 0) return;
     const index = this.#contents.length - 1;
     const isUnderWay = event.invocationId === this.#options.underWay;
-    const group: CallGroup = { index, calls: [], isUnderWay, placed: false, answeredBy: undefined };
+    const group: CallGroup = { index, calls: [], isUnderWay, placed: false, newestResponse: undefined };
     for (let at = 0; at < calls.length; at++) {
       const call = calls[at] as SessionCall;
       const shown: ShownCall = { call, group, response: undefined };
@@ -418,8 +418,8 @@ export class ContentsBuilder {
       }
       shown.response = withoutClientId(part);
       const { group } = shown;
-      if (group.answeredBy === event) continue;
-      group.answeredBy = event;
+      if (group.newestResponse === event) continue;
+      group.newestResponse = event;
       // Nearly always the only one: a list that grows from nothing has room for 17.
       if (groups) groups.push(group);
       else groups = [group];
@@ -427,8 +427,8 @@ export class ContentsBuilder {
     if (groups) for (const group of groups) this.#placeResponses(group);
     if (rest) this.#push({ role: 'user', ...event.content, parts: rest });
     // An event that holds only responses without calls adds nothing.
-    if (rest) this.#newestAnswered = NO_GROUPS;
-    else if (groups) this.#newestAnswered = groups;
+    if (rest) this.#newestResponded = NO_GROUPS;
+    else if (groups) this.#newestResponded = groups;
   }
 
   #placeResponses(group: CallGroup): void {

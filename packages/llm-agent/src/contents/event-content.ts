@@ -117,14 +117,14 @@ function toForeignContent(converted: readonly Part[]): Content {
 
 function toForeignParts(author: string, part: Part): Part[] {
   if (!isSaid(part)) return [];
-  const { functionCall: call, functionResponse: answer, text } = part;
+  const { functionCall: call, functionResponse: response, text } = part;
   if (call) {
     const parameters = JSON.stringify(call.args ?? {});
     return [{ text: `[${author}] called tool \`${call.name}\` with parameters: ${parameters}` }];
   }
-  if (answer) {
-    const result = JSON.stringify(answer.response ?? {});
-    return [{ text: `[${author}] tool \`${answer.name}\` returned result: ${result}` }, ...(answer.parts ?? [])];
+  if (response) {
+    const result = JSON.stringify(response.response ?? {});
+    return [{ text: `[${author}] tool \`${response.name}\` returned result: ${result}` }, ...(response.parts ?? [])];
   }
   const code = codePartText(part);
   if (code !== undefined)
@@ -141,7 +141,7 @@ export function rewritesHistory(actions: EventActions | undefined): boolean {
   return actions?.rewindBeforeInvocationId !== undefined || actions?.compaction !== undefined;
 }
 
-/** True for an answer that did not match the output schema. False for the error event that ends the run because of it. */
+/** True for a reply that did not match the output schema. False for the error event that ends the run because of it. */
 export function isOutputMismatch(event: Event): boolean {
   return event.errorCode === OutputSchemaError.code && isWholeReply(event);
 }

@@ -70,14 +70,14 @@ interface Closing {
   readonly code: string;
   readonly reason: string;
   /** True if no message can answer the waiting calls of the run any more. */
-  readonly answersWaiting: boolean;
+  readonly cancelsWaiting: boolean;
 }
 
 /** Closes a run that did not reach its end; see `Runner.closeRun`. */
 export async function closeRun(runner: Runner, params: CloseRunParams): Promise<Event | undefined> {
   checkOptions('closeRun', PARAMS, params, {}, 'closeRun({ userId, sessionId, invocationId, reason })');
   checkAbortSignal('closeRun', params.abortSignal);
-  return close(runner, params, { code: RUN_ABANDONED, reason: params.reason, answersWaiting: false });
+  return close(runner, params, { code: RUN_ABANDONED, reason: params.reason, cancelsWaiting: false });
 }
 
 /** Ends a run, also one that waits for answers; see `Runner.cancelRun`. */
@@ -85,7 +85,7 @@ export async function cancelRun(runner: Runner, params: CancelRunParams): Promis
   const { reason: _, ...rules } = PARAMS;
   checkOptions('cancelRun', rules, params, {}, 'cancelRun({ userId, sessionId, invocationId })');
   checkAbortSignal('cancelRun', params.abortSignal);
-  return close(runner, params, { code: RunAbortedError.code, reason: 'the run was cancelled', answersWaiting: true });
+  return close(runner, params, { code: RunAbortedError.code, reason: 'the run was cancelled', cancelsWaiting: true });
 }
 
 async function close(runner: Runner, params: CancelRunParams, closing: Closing): Promise<Event | undefined> {
@@ -131,7 +131,7 @@ async function storeClosing(
   lock: SessionLock,
   { session, derived }: LoadedSession,
   invocationId: string,
-  { code, reason, answersWaiting }: Closing,
+  { code, reason, cancelsWaiting }: Closing,
 ): Promise<ClosedRun> {
   const { run } = lock;
   const calls = Calls.of(session, derived);
@@ -143,10 +143,10 @@ async function storeClosing(
   const outcome = outcomeOfEvent(last);
   // A run that failed may have left waiting calls. Its outcome stays.
   const asked = calls.waitingIn(invocationId);
-  const isCancelling = answersWaiting && outcome.state !== 'failed';
+  const isCancelling = cancelsWaiting && outcome.state !== 'failed';
   const isOver = !canContinue && !(isCancelling && asked.length > 0);
   if (!first || (isOver && !run?.wasOpen)) return {};
-  if (isOver && (beginsResumableRun(first) || isAnswered(agent, events, pluginManager))) {
+  if (isOver && (beginsResumableRun(first) || hasFinalReply(agent, events, pluginManager))) {
     // The run's process ended between the last event and the release of the session.
     return { outcome: outcomeOfEvent(events.findLast(isYielded)) };
   }
@@ -169,8 +169,8 @@ async function storeClosing(
   return { error, outcome: outcomeOfEvent(error) };
 }
 
-/** True if the last event of a run that cannot be resumed is an answer that completes its agent and every agent around it. */
-function isAnswered(root: BaseAgent, events: readonly Event[], plugins: PluginManager): boolean {
+/** True if the last event of a run that cannot be resumed is a reply that completes its agent and every agent around it. */
+function hasFinalReply(root: BaseAgent, events: readonly Event[], plugins: PluginManager): boolean {
   const last = events.at(-1);
   if (!last || last.author === 'user' || plugins.has('afterAgentCallback')) return false;
   let agent = enclosureOf(last.branch) === '' ? root.findAgent(last.author) : undefined;

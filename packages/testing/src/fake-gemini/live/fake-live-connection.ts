@@ -40,7 +40,7 @@ export class FakeLiveConnection {
   /** Headers of the request, with names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly #socket: ServerSocket;
-  readonly #answer: FakeLiveConnectionScript;
+  readonly #script: FakeLiveConnectionScript;
   readonly #received: LiveWireMessage[] = [];
   readonly #closed = Promise.withResolvers<LiveClosing>();
   #arrival = Promise.withResolvers<void>();
@@ -51,12 +51,12 @@ export class FakeLiveConnection {
     socket: ServerSocket,
     path: LivePath,
     headers: Readonly<Record<string, string>>,
-    answer: FakeLiveConnectionScript,
+    script: FakeLiveConnectionScript,
   ) {
     this.#socket = socket;
     this.path = path;
     this.headers = headers;
-    this.#answer = answer;
+    this.#script = script;
     socket.on('message', (data) => this.#receive(data));
     socket.on('close', (code, reason) => this.#closed.resolve({ code, reason: reason.toString() }));
     socket.on('error', () => undefined);
@@ -79,7 +79,7 @@ export class FakeLiveConnection {
 
   /** Number of steps of the script that were not played. */
   get stepsLeft(): number {
-    return (this.#answer.steps?.length ?? 0) - this.#played;
+    return (this.#script.steps?.length ?? 0) - this.#played;
   }
 
   /** Waits for a message of the client that matches, and returns the first one. */
@@ -93,7 +93,7 @@ export class FakeLiveConnection {
   /** Sends a message that is not in the script. */
   send(message: LiveWireMessage | string): void {
     const text = typeof message === 'string' ? message : JSON.stringify(message);
-    this.#socket.send(text, { binary: this.#answer.frames !== 'text' });
+    this.#socket.send(text, { binary: this.#script.frames !== 'text' });
   }
 
   /** Ends the socket without a close frame. */
@@ -103,7 +103,7 @@ export class FakeLiveConnection {
 
   /** Plays the script until it or the connection ends. */
   async play(): Promise<void> {
-    const { setup = { setupComplete: {} }, steps = [] } = this.#answer;
+    const { setup = { setupComplete: {} }, steps = [] } = this.#script;
     const first = await this.#unlessClosed(this.#message(0));
     if (first === undefined) return;
     if (!('setup' in first)) return this.#socket.close(1007, 'The first message must be a setup.');

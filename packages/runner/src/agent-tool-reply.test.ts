@@ -8,7 +8,7 @@ import { CustomAgent } from './fixtures/custom-agent.ts';
 import { caller } from './fixtures/agent-tool-run.ts';
 import { responsesOf, scenario, scripted, textOf } from './fixtures/scenario.ts';
 
-describe('the answer of an AgentTool', () => {
+describe('the reply of an AgentTool', () => {
   test('is the value of its output schema', async () => {
     const helper = scripted('helper', ['{"count": 3}'], { outputSchema: z.object({ count: z.number() }) });
     const { run } = await scenario({ agent: caller(helper) });
@@ -33,7 +33,7 @@ describe('the answer of an AgentTool', () => {
     expect(responsesOf(await second.run())).toEqual([{ result: '' }]);
   });
 
-  test('does not include answers of agents that it called as tools', async () => {
+  test('does not include replies of agents that it called as tools', async () => {
     const deep = scripted('deep', ['deep words']);
     const call = { calls: [{ name: 'deep', args: { request: 'x' } }] };
     const middle = scripted('middle', [call, { parts: [] }], {
