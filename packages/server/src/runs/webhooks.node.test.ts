@@ -562,6 +562,25 @@ test('a session that cannot be deleted sends no webhook that says so', async () 
   expect(await pendingOf(store)).toHaveLength(1);
 });
 
+test.each([
+  ['is sent once more', 200, []],
+  ['is reported if the last attempt fails too', 500, [expect.any(WebhookError)]],
+])('a message whose session is deleted during an attempt that fails %s', async (_title, lastStatus, reported) => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const answer = withStatus(500, lastStatus);
+  const receiver = await startReceiver((response, index) => void promise.then(() => answer(response, index)));
+  const served = await setUp(['done'], [receiver.origin]);
+  await served.begin({ url: `${receiver.origin}/ends` });
+  await receiver.received(1);
+  await served.server.fetch(new Request(`http://localhost${SESSION}`, { method: 'DELETE' }));
+  resolve();
+  await receiver.received(2);
+  expect(receiver.messages[1]?.headers['webhook-id']).toBe(receiver.messages[0]?.headers['webhook-id']);
+  await endOf(served);
+  expect(receiver.messages).toHaveLength(2);
+  expect(served.errors).toEqual(reported);
+});
+
 test('the outcome of a run is sent when its session is deleted, if its webhook was not delivered before', async () => {
   const receiver = await startReceiver(withStatus(500));
   const served = await setUp(['done'], [receiver.origin]);

@@ -369,7 +369,7 @@ export class Webhooks {
   /**
    * Makes one attempt, and stores its result.
    *
-   * @throws WebhookError if it was the last one
+   * @throws WebhookError if it was the last one, or its session was deleted
    */
   async #attempt(service: BaseSessionService, webhook: RunWebhook, data: SessionKey & RunState): Promise<void> {
     const { attempts } = webhook;
@@ -381,7 +381,10 @@ export class Webhooks {
       throw undeliveredError(webhook, failure);
     }
     const dueMs = this.#params.platform.now() + waitMs * (1 + Math.random() / 2);
-    await service.changeRunWebhook(webhook, { attempts, dueMs });
+    if (await service.changeRunWebhook(webhook, { attempts, dueMs })) return;
+    // The session was deleted during the attempt: the message is sent once more, like those of `sendOnce`.
+    const lastFailure = await this.#send(webhook, data);
+    if (lastFailure !== undefined) throw undeliveredError(webhook, lastFailure);
   }
 
   /** @returns the reason why the message was not accepted; undefined if it was */
