@@ -21,14 +21,14 @@ export function edgesOf({ ways }: GraphPlan): GraphEdge[] {
 }
 
 /** A graph as a flow chart shows it. */
-export interface ChartGraph {
+interface ChartGraph {
   /** `kind`: `function`, `tool`, `agent`, `graph` or `join`. `graph`: the graph that the node runs, drawn in it. */
   readonly nodes: readonly { readonly name: string; readonly kind: string; readonly graph?: ChartGraph }[];
   readonly edges: readonly GraphEdge[];
 }
 
 /** A run of a graph as a flow chart marks it. */
-export interface ChartRun {
+interface ChartRun {
   /** Names of the first nodes. */
   readonly entry: readonly string[];
   /** The completed nodes of each step with those that follow, and the nodes that run or wait. `graph`: the run of the graph in the node. */
