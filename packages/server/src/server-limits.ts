@@ -119,7 +119,10 @@ export interface ServerLimits {
    * closed. Default 3.
    */
   readonly maxRunAttempts: number;
-  /** Maximum number of active runs that the server resumed by itself; further ones wait. Default 32. */
+  /**
+   * Maximum number of active runs that the server resumed by itself; further ones wait. A user with as many as are left gets the others only
+   * if no other user has left runs. Default 32.
+   */
   readonly maxResumedRuns: number;
   /**
    * Maximum interval in milliseconds at which the server searches for unfinished runs and unsent webhook messages of lost processes. 0:

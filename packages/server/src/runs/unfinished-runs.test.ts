@@ -299,6 +299,27 @@ describe('a starting server', () => {
     for (const run of runs) expect(partsOf(await followed(server, run)).at(-1)).toBe('done');
   });
 
+  test('leaves room for the runs of other users, and closes runs that need none', async () => {
+    const { leave, serve, open } = setUp();
+    for (let count = 0; count < 8; count++) await leave(`s${count}`);
+    await leave('mine', 'ends', true, 'bob');
+    await leave('over', 'ends', false, 'eve');
+    const gates = Array.from({ length: 9 }, () => new Gate());
+    const limits = { maxResumedRuns: 4, unfinishedRunsEveryMs: 0 };
+    const server = serve(
+      gates.map((gate) => ({ gate, text: 'done' })),
+      { limits },
+    );
+    await server.takeUpUnfinishedRuns();
+    await gates[3]?.reached;
+    expect(server.runsInFlight).toBe(4);
+    const begun = (await open()).filter(({ attempts }) => attempts > 0);
+    expect(Map.groupBy(begun, ({ userId }) => userId).get('bob')).toHaveLength(1);
+    expect((await open()).map(({ userId }) => userId)).not.toContain('eve');
+    for (const gate of gates) gate.open();
+    await expect.poll(open).toEqual([]);
+  });
+
   test('does not resume a run that another server resumed', async () => {
     const { leave, serve, open, ran, reported } = setUp();
     const run = await leave('s');

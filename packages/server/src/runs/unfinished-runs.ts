@@ -44,10 +44,18 @@ interface UnfinishedRunsParams {
 const MAX_HELD_MS = 60_000;
 /** Maximum number of runs in a page: small, so that the page is still current when its last run is checked. */
 const PAGE = 50;
+/** Number of runs without a place after which a search ends: the next one begins when a run has ended. */
+const MAX_WAITING = 1000;
 /** Maximum time between two searches while the end of a cancelled run is not stored, in milliseconds. */
 const CANCELLED_EVERY_MS = 1000;
 /** The minimum time between two searches. */
 const MIN_DELAY_MS = 100;
+/** A left run that waits for a place. */
+interface PostponedRun {
+  readonly runner: Runner;
+  readonly run: OpenRun;
+}
+
 /**
  * Errors after which a run is skipped: another process took its session, the session was deleted, this server shuts down, or the session
  * has another open run, so this one has ended.
@@ -69,6 +77,8 @@ export class UnfinishedRuns {
   readonly #params: UnfinishedRunsParams;
   /** Number of active runs that were resumed here. */
   #resumed = 0;
+  /** Number of these runs by user. */
+  readonly #resumedOfUsers = new Map<string, number>();
   /** Promises that resolve when a run that this search resumed has locked its session, or failed to. */
   readonly #begins: Promise<unknown>[] = [];
   /** True if more unfinished runs exist than `maxResumedRuns` allows at a time. */
@@ -192,15 +202,23 @@ export class UnfinishedRuns {
     let freeMs = Infinity;
     const over = new Set(this.#cancelled.keys());
     const failing = new Set<string>();
-    for (const runner of this.#params.runners) {
+    const postponed: PostponedRun[] = [];
+    const attempt = async (work: () => Promise<void>): Promise<void> => {
       try {
-        freeMs = Math.min(freeMs, await this.#searchRunner(runner, over, failing));
+        await work();
         this.#hasFailed = false;
       } catch (error) {
         if (!this.#hasFailed) this.#params.report(error);
         this.#hasFailed = true;
       }
-    }
+    };
+    for (const runner of this.#params.runners)
+      await attempt(async () => {
+        freeMs = Math.min(freeMs, await this.#searchRunner(runner, over, failing, postponed));
+      });
+    // Places that no other user needs.
+    for (const { runner, run } of postponed)
+      if (!this.#isStopped) await attempt(() => this.#tryEach(runner, run, failing));
     if (!this.#hasMore && !this.#hasFailed) for (const name of over) this.#cancelled.delete(name);
     this.#failing = failing;
     await Promise.all(this.#begins.splice(0));
@@ -213,36 +231,75 @@ export class UnfinishedRuns {
    *
    * @param over names of cancelled runs; those of open runs are removed
    * @param failing gets the names of the runs that can be neither resumed nor closed
+   * @param postponed gets runs of users who have as many places as are left
    */
-  async #searchRunner(runner: Runner, over: Set<string>, failing: Set<string>): Promise<number> {
+  async #searchRunner(
+    runner: Runner,
+    over: Set<string>,
+    failing: Set<string>,
+    postponed: PostponedRun[],
+  ): Promise<number> {
     let freeMs = Infinity;
     let cursor: string | undefined;
+    let waiting = 0;
     do {
       const page = await runner.listOpenRuns({ limit: PAGE, cursor });
       for (const run of page.runs) {
-        if (this.#isStopped || this.#hasMore) return freeMs;
+        if (this.#isStopped || waiting > MAX_WAITING) return freeMs;
         const name = runName(run, run.invocationId);
         over.delete(name);
         if (this.#params.hub.inFlightRun(run, run.invocationId)) continue;
-        try {
-          // The session of a cancelled run may still be locked for the attempt that was cancelled.
-          if (await this.#closeIfCancelled(run)) continue;
+        if (!this.#cancelled.has(name)) {
           if (isHeld(run, this.#params.platform.now())) {
             freeMs = Math.min(freeMs, run.heldUntilMs);
-          } else if (await this.#isLeft(runner, run)) {
-            // To resume or close a run that was cancelled since the page was read would open it again for a moment.
-            await this.#resumeOrClose(runner, run);
+            continue;
           }
-        } catch (error) {
-          if (StorageError.isInstance(error)) throw error;
-          // The runs of other sessions must not wait for this one.
-          failing.add(name);
-          if (!this.#failing.has(name)) this.#params.report(staysOpenError(run, error));
+          const places = this.#placesFor(run);
+          if (places === 'shared' && postponed.length < this.#params.limits.maxResumedRuns) {
+            postponed.push({ runner, run });
+            continue;
+          }
+          if (places !== 'free') {
+            this.#hasMore = true;
+            waiting++;
+            continue;
+          }
         }
+        await this.#tryEach(runner, run, failing);
+        // The server has no room for further runs.
+        if (this.#hasMore) waiting++;
       }
       cursor = page.nextCursor;
     } while (cursor !== undefined);
     return freeMs;
+  }
+
+  /**
+   * Returns whether a run may be resumed now: `free`, also for a run that needs no place; `shared` if its user has as many places as are left,
+   * which are for others; `taken` if there is none.
+   */
+  #placesFor(run: OpenRun): 'free' | 'shared' | 'taken' {
+    const { action, limits } = this.#params;
+    if (action !== 'resume' || faultOfLeftRun(run, limits.maxRunAttempts) !== undefined) return 'free';
+    const left = limits.maxResumedRuns - this.#resumed;
+    if (left <= 0) return 'taken';
+    return (this.#resumedOfUsers.get(run.userId) ?? 0) < left ? 'free' : 'shared';
+  }
+
+  /** Resumes or closes a run of a search, unless it is held. Reports a failure. @throws StorageError */
+  async #tryEach(runner: Runner, run: OpenRun, failing: Set<string>): Promise<void> {
+    try {
+      // The session of a cancelled run may still be locked for the attempt that was cancelled.
+      if (await this.#closeIfCancelled(run)) return;
+      // To resume or close a run that was cancelled since the page was read would open it again for a moment.
+      if (await this.#isLeft(runner, run)) await this.#resumeOrClose(runner, run);
+    } catch (error) {
+      if (StorageError.isInstance(error)) throw error;
+      // The runs of other sessions must not wait for this one.
+      const name = runName(run, run.invocationId);
+      failing.add(name);
+      if (!this.#failing.has(name)) this.#params.report(staysOpenError(run, error));
+    }
   }
 
   /**
@@ -298,7 +355,7 @@ export class UnfinishedRuns {
     const params = { userId, sessionId, invocationId, runConfig: { onBusy } };
     try {
       const log = this.#params.hub.start(runner, params, { failsOnOpenRun: true });
-      this.#resumed++;
+      this.#count(userId, 1);
       if (onBusy === 'reject') this.#begins.push(log.whenBegun());
       return log.ended.then(() => this.#ended(runner, run, log.end?.failure, onBusy));
     } catch (error) {
@@ -308,13 +365,21 @@ export class UnfinishedRuns {
     }
   }
 
+  /** Counts a run of a user that was resumed here, or has ended. */
+  #count(userId: string, change: 1 | -1): void {
+    this.#resumed += change;
+    const ofUser = (this.#resumedOfUsers.get(userId) ?? 0) + change;
+    if (ofUser === 0) this.#resumedOfUsers.delete(userId);
+    else this.#resumedOfUsers.set(userId, ofUser);
+  }
+
   #runnerOf(name: string): Runner | undefined {
     return this.#params.runners.find(({ appName }) => appName === name);
   }
 
   /** Returns the work that remains for the run: a further attempt in the queue for its session, or its closing. */
   #ended(runner: Runner, run: OpenRun, failure: Error | undefined, onBusy: OnBusy): Promise<void> | undefined {
-    this.#resumed--;
+    this.#count(run.userId, -1);
     if (this.#isStopped) return undefined;
     let ending: Promise<void> | undefined;
     if (SessionBusyError.isInstance(failure) && onBusy === 'reject') {
