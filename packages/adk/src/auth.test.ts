@@ -69,6 +69,15 @@ test.each(['implicit', 'password'])('AuthHandler refuses the flow %s, and names 
   );
 });
 
+test('AuthHandler makes the page of an OpenID Connect scheme without a tokenEndpoint', () => {
+  const { exchangedAuthCredential } = new AuthHandler({
+    credentialKey: 'orders',
+    authScheme: { type: 'openIdConnect', authorizationEndpoint: 'https://login.example/auth', scopes: ['openid'] },
+    rawAuthCredential: authCredential,
+  }).generateAuthRequest();
+  expect(exchangedAuthCredential?.oauth2?.authUri).toMatch(/^https:\/\/login\.example\/auth\?client_id=/);
+});
+
 test('of two flows, a user signs in with the one that has a page, and the code is exchanged', async () => {
   const tokenUrl = 'https://token.example/token';
   const flows = {

@@ -256,12 +256,13 @@ function grantOf(scheme: AuthScheme, isOfUser: boolean): Grant | undefined {
     };
   }
   const tokenUrl = textOf(scheme['tokenEndpoint']);
-  if (!tokenUrl) return undefined;
+  const authorizationUrl = textOf(scheme['authorizationEndpoint']);
+  if (!tokenUrl && !authorizationUrl) return undefined;
   const { grantTypesSupported, scopes } = scheme;
   const isOfClient = Array.isArray(grantTypesSupported) && grantTypesSupported.includes('client_credentials');
   return {
     type: isOfClient ? OAuthGrantType.CLIENT_CREDENTIALS : OAuthGrantType.AUTHORIZATION_CODE,
-    authorizationUrl: textOf(scheme['authorizationEndpoint']),
+    authorizationUrl,
     tokenUrl,
     scopes: Array.isArray(scopes) ? scopes.map(String) : [],
   };

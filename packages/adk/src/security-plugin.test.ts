@@ -67,6 +67,45 @@ describe('SecurityPlugin', () => {
     expect(calls).toEqual(expected);
   });
 
+  test.each(['requireConfirmation', 'requestConfirmation'])(
+    'asks the question of the policy, and then that of the tool (%s)',
+    async (way) => {
+      const calls: string[] = [];
+      const erase = new FunctionTool({
+        name: 'erase',
+        description: 'Erases.',
+        requireConfirmation: way === 'requireConfirmation',
+        execute: (_args, context) => {
+          if (context.toolConfirmation) return void calls.push(`erase ${context.toolConfirmation.confirmed}`);
+          context.requestConfirmation({ hint: 'All files?' });
+          return { status: 'asked' };
+        },
+      });
+      const model = new ScriptedModel([{ calls: [{ id: 'c1', name: 'erase', args: {} }] }, ...Array(4).fill('ok')]);
+      const evaluate = async () => ({ outcome: 'CONFIRM', reason: 'it erases' }) as const;
+      const runner = new AdkInMemoryRunner({
+        agent: new LlmAgent({ name: 'helper', model, tools: [erase] }),
+        plugins: [new SecurityPlugin({ policyEngine: { evaluate } })],
+        autoCreateSession: true,
+      });
+      const asked: unknown[] = [];
+      let parts: object[] = [{ text: 'Erase.' }];
+      while (asked.length < 4) {
+        const [request] = (await answer(runner, parts)).flatMap(getAskUserConfirmationFunctionCalls);
+        if (!request) break;
+        asked.push((request.args?.['toolConfirmation'] as { hint?: string }).hint);
+        expect(calls).toEqual([]);
+        const response = { id: request.id, name: REQUEST_CONFIRMATION, response: { confirmed: true } };
+        parts = [{ functionResponse: response }];
+      }
+      expect(asked).toEqual([
+        'Policy engine requires confirmation calling tool: erase. Reason: it erases',
+        way === 'requireConfirmation' ? 'Please approve or reject the call of erase.' : 'All files?',
+      ]);
+      expect(calls).toEqual(['erase true']);
+    },
+  );
+
   test.each([
     ['DENY', [], 3],
     // The third message finds the second call waiting for its answer.

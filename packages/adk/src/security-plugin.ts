@@ -89,17 +89,26 @@ export class SecurityPlugin extends BasePlugin {
     toolContext: ToolContext;
   }): Promise<Record<string, unknown> | undefined> {
     const { outcome, reason } = checkDecision(await this.#policyEngine.evaluate({ tool, toolArgs }));
-    const { toolConfirmation } = toolContext;
-    const isAnswered = outcome === PolicyOutcome.CONFIRM && toolConfirmation !== undefined;
+    const { toolConfirmation, requests } = toolContext;
+    const question = `Policy engine requires confirmation calling tool: ${tool.name}.`;
+    const isOfPolicy = ({ hint = '' }: { readonly hint?: string | undefined }): boolean => hint.startsWith(question);
+    const wasAsked = requests.some((request) => request.kind === 'confirmation' && isOfPolicy(request));
+    const isAnswered = outcome === PolicyOutcome.CONFIRM && toolConfirmation !== undefined && wasAsked;
     keepDecision(toolContext, isAnswered ? toolConfirmation : outcome);
-    if (isAnswered)
-      return toolConfirmation.confirmed ? undefined : { error: 'Tool call rejected from confirmation flow.' };
+    // The tool asks its own question only once the policy's was answered with yes.
+    if (isAnswered && !isOfPolicy(toolConfirmation)) return undefined;
+    if (isAnswered) {
+      if (!toolConfirmation.confirmed) return { error: 'Tool call rejected from confirmation flow.' };
+      // This answer is not one to a question of the tool.
+      Object.assign(toolContext, { toolConfirmation: undefined });
+      return undefined;
+    }
     switch (outcome) {
       case PolicyOutcome.DENY:
         return { error: `This tool call is rejected by policy engine. Reason: ${reason}` };
       case PolicyOutcome.CONFIRM:
         toolContext.requestConfirmation({
-          hint: `Policy engine requires confirmation calling tool: ${tool.name}. Reason: ${reason}`,
+          hint: `${question} Reason: ${reason}`,
         });
         toolContext.actions.skipSummarization = true;
         return { partial: PENDING };

@@ -11,14 +11,19 @@ const CLIENT_ID_PREFIX = 'adk-';
  */
 export function toModelContent(event: Event, agentName: string, codeStyle?: CodeStyle): Content | undefined {
   const { author, content } = event;
-  const parts = content?.parts;
+  let parts = content?.parts;
   if (!parts) return undefined;
   let says = false;
   let isRewritten = false;
+  let hasSpeech = false;
   for (let index = 0; index < parts.length; index++) {
     const part = parts[index] as Part;
     if (part.text && part.thought !== true && !part.functionCall && !part.functionResponse && !codeStyle) {
       says = true; // the common case, without function calls
+      continue;
+    }
+    if (part.inlineData && author !== 'user' && isSpeech(part)) {
+      hasSpeech = true;
       continue;
     }
     says ||= isSaid(part);
@@ -26,6 +31,7 @@ export function toModelContent(event: Event, agentName: string, codeStyle?: Code
     isRewritten ||= call ? isPersonRequest(call) || isClientId(call.id) : isRunHere(part, codeStyle);
   }
   if (!says) return undefined;
+  if (hasSpeech) parts = parts.filter((part) => !isSpeech(part));
   if (author !== 'user' && author !== agentName) {
     const converted = parts.flatMap((part) => toForeignParts(author, part));
     return converted.length > 0 ? toForeignContent(converted) : undefined;
@@ -40,6 +46,14 @@ export function toModelContent(event: Event, agentName: string, codeStyle?: Code
   // A code result that became text comes from the runtime, so its role is user.
   const isResult = parts[0]?.codeExecutionResult !== undefined && isRunHere(parts[0], codeStyle);
   return { role: isResult ? 'user' : role, parts: converted };
+}
+
+/**
+ * Returns true for raw speech, as live models speak it and a live run may store it. Models get its transcription: minutes of speech are more
+ * than a request may have.
+ */
+function isSpeech({ inlineData }: Part): boolean {
+  return inlineData?.mimeType?.startsWith('audio/pcm') === true;
 }
 
 /** Returns true for code, or a result, that an executor ran and not the model's service. */
