@@ -52,8 +52,8 @@ const bundles = [
   // Questions of agents whose tool has returned: 0.2 kB. Questions of nodes in calls of tools, late answers to nodes, and passwords in addresses: 0.6 kB.
   // Nodes side by side in calls of tools: 0.3 kB. Messages that are checked before a run is interrupted for them: 0.2 kB.
   // Results of tools that would lose their content, and what to write instead: 0.3 kB.
-  // Large sessions that are read in parts: 0.2 kB. Limits of time of runs, tools and models: 0.6 kB.
-  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 107_600 },
+  // Large sessions that are read in parts: 0.2 kB. Limits of time of runs, tools and models: 0.8 kB.
+  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 107_800 },
   // Without live runs, which a server takes as an option.
   // The aim is 80 kB. Above it, beside the runtime's own: bounds of each user and the run policy, protocols, runs that are started
   // without a connection and report their end by webhooks, runs that are read out of their sessions, webhooks that outlive their process (2 kB),
@@ -76,7 +76,7 @@ const bundles = [
   // The route that saves artifacts: 0.3 kB. Copies that answer the calls which a run in progress leaves by the rule of runs: 0.6 kB, most of it
   // because the runner's modules come in another order. Receivers of webhooks that leave room for others: 0.1 kB. A base path: 0.2 kB. It grows with the runtime.
   // Left runs that leave room for those of other users: 0.2 kB.
-  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 163_300 },
+  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 163_400 },
   // The aim is 185 kB, for the same reasons. The object's store of runs is gone.
   // The limit is 8 kB of 1,024 bytes each: 8.2 kB of 1,000, which are printed here and stand in the guides.
   { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
@@ -96,7 +96,8 @@ const bundles = [
   // Errors of models and instructions, above: 0.2 kB. Calls, above: 0.1 kB. Answers, above: 0.1 kB.
   // With jose (19.5 kB), which the client library imports when a server binds tokens to keys: a bundle of one file has it, elsewhere it is loaded then.
   // Ids of runs in the order of time: 0.1 kB. Calls that are found by id and branch, above: 0.1 kB.
-  { name: 'tools of MCP servers', entry: 'packages/mcp/src/index.ts', budget: 144_400 },
+  // Limits of time, above: 0.4 kB.
+  { name: 'tools of MCP servers', entry: 'packages/mcp/src/index.ts', budget: 144_900 },
   // With the base class of agents, requests for input and the reader of event streams, for agents on other servers, and with what the server
   // shares with its protocols: errors, their statuses, and the checks of ids. Lost streams that are continued: 1.2 kB.
   // Lists of tasks: 1.3 kB. Circles of agents, secrets in headers, and artifacts that are compared once and bounded: 0.9 kB.
@@ -123,8 +124,8 @@ const bundles = [
   // Lists of runs that wait, and cancelled requests that readers see: 0.8 kB. Questions of nodes and late answers, above: 0.8 kB.
   // Two answers to one question: 0.1 kB. The route that saves artifacts, above: 0.3 kB. Calls that copies answer, above: 0.5 kB. Late work of protocols: 0.1 kB.
   // Tool calls that are recorded together: 0.2 kB. Checks before interruptions, above and in the store: 0.3 kB. Later versions of trace headers: 0.1 kB.
-  // The API version of live connections: 0.1 kB. Results that would lose their content, above: 0.4 kB. Limits of time, above: 0.7 kB.
-  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 262_400 },
+  // The API version of live connections: 0.1 kB. Results that would lose their content, above: 0.4 kB. Limits of time, above: 0.9 kB.
+  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 262_600 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');

@@ -317,6 +317,11 @@ export class OutputSchemaError extends EventloomError {
   static override readonly code = 'OUTPUT_SCHEMA';
 }
 
+/** A call of a tool took longer than the `timeoutMs` of the tool. The model gets the message. The call may have had its effect or not. */
+export class ToolTimeoutError extends EventloomError {
+  static override readonly code = 'TOOL_TIMEOUT';
+}
+
 // Models
 
 /** Options of a ModelError: the details that the model's service reports of a failed call. */

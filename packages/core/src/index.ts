@@ -249,6 +249,7 @@ export {
   LiveQueueFullError,
   LlmCallLimitError,
   RunTimeoutError,
+  ToolTimeoutError,
   MissingStateKeyError,
   ModelError,
   OutputSchemaError,

@@ -1,4 +1,4 @@
-import { BaseAgent as Base, type Event, type InvocationContext } from '@eventloom/core';
+import { BaseAgent as Base, type Event, type InvocationContext, ToolTimeoutError } from '@eventloom/core';
 import { Gate } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
@@ -100,6 +100,25 @@ test.each([
   expect(answerOf(await running)).toBe(answer);
   expect(ran).toBe(runs);
   expect(aborted).toEqual([expect.any(NodeTimeoutError)]);
+});
+
+test('a tool of a node fails when it takes longer than its own timeoutMs, and its signal fires', async () => {
+  const aborted: unknown[] = [];
+  const tool = new FunctionTool({
+    name: 'work',
+    description: '',
+    timeoutMs: 20,
+    execute: (_, { abortSignal }) => {
+      abortSignal.addEventListener('abort', () => void aborted.push(abortSignal.reason));
+      return new Promise(() => undefined);
+    },
+  });
+  const { run, platform } = await setUp((_, context) => context.runNode(tool, {}), { timeoutMs: 50 });
+  const running = run().catch((error: unknown) => error);
+  expect(await nodeTimer(platform)).toBe(20);
+  platform.advance(20);
+  expect(await running).toMatchObject({ message: expect.stringContaining('took longer than 20 ms') });
+  expect(aborted).toEqual([expect.any(ToolTimeoutError)]);
 });
 
 test('time in which a node waits for its turn does not count for timeoutMs', async () => {

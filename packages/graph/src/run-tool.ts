@@ -16,10 +16,12 @@ import {
 import {
   type AbortGuard,
   confirmationOf,
+  contextInTime,
   describeKind,
   isEmptyActions,
   personRequests,
   refusalOf,
+  runInTime,
 } from '@eventloom/core/internal';
 import { AttemptToolContext } from './attempt-context.ts';
 import { NodeError } from './errors.ts';
@@ -47,8 +49,9 @@ export async function runTool(
   const check = (): void => {
     if (toolContext.hasReturned) throw new RunAbortedError(`node "${run.node.name}": this attempt has ended`);
   };
+  const context = run.beginAttempt().withAbort(guard);
   const params = {
-    invocationContext: run.beginAttempt().withAbort(guard),
+    invocationContext: tool.timeoutMs === undefined ? context : contextInTime(context),
     functionCallId: run.id,
     toolConfirmation: questions
       .map(({ call: question, answer: given }) => confirmationOf(question, given))
@@ -113,7 +116,11 @@ async function answer(
     ? await plugins.first('beforeToolCallback', { tool, toolArgs, toolContext })
     : undefined;
   try {
-    result ??= await guard.until(Promise.resolve(tool.runAsync({ args: toolArgs, toolContext })));
+    const { timeoutMs } = tool;
+    const request = { args: toolArgs, toolContext };
+    result ??= await guard.until(
+      Promise.resolve(timeoutMs === undefined ? tool.runAsync(request) : runInTime(tool, timeoutMs, request)),
+    );
   } catch (thrown) {
     // Plugins are not asked about a StorageError, as when a model calls the tool: no answer replaces a failed write.
     if (guard.signal.aborted || StorageError.isInstance(thrown) || !plugins.has('onToolErrorCallback')) throw thrown;

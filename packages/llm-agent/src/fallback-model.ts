@@ -7,6 +7,8 @@ import {
   type LlmResponse,
   type ModelCapabilities,
   ModelError,
+  type Platform,
+  systemPlatform,
 } from '@eventloom/core';
 import {
   checkModel,
@@ -16,22 +18,33 @@ import {
   moveResponseParts,
   type OptionRules,
   sharedCapabilities,
+  TIMEOUT,
   wrongOption,
 } from '@eventloom/core/internal';
+import { responsesInTime } from './responses-in-time.ts';
 
 /** Options of a `FallbackModel`. */
 export interface FallbackModelOptions {
   /** The models, the preferred one first: at least one. They may be of different vendors. */
   readonly models: readonly BaseLlm[];
+  /**
+   * Maximum time in milliseconds for which each model may send nothing; at most 24 days. A model that exceeds it before it yielded content is followed by
+   * the next one. Later, and for the last model, it is a ModelError with the code `DEADLINE_EXCEEDED`. Live connections are not
+   * limited. Default: no limit.
+   */
+  readonly timeoutMs?: number | undefined;
+  /** Timers. Default: the system's. */
+  readonly platform?: Platform | undefined;
 }
 
-const OPTIONS: OptionRules<FallbackModelOptions> = { models: 'list' };
+const OPTIONS: OptionRules<FallbackModelOptions> = { models: 'list', timeoutMs: TIMEOUT, platform: 'object' };
 const EXAMPLE = "new FallbackModel({ models: [new Gemini({ model: 'gemini-flash-latest', apiKey }), otherModel] })";
 
 /**
  * A model that tries its models in order, from the first in every call, until one replies. The next model is called if one fails before it
- * yielded content, in one of three ways:
+ * yielded content, in one of four ways:
  * - a transient error (408, 429, 5xx or a lost connection) that remains after the model's own retries
+ * - nothing for the time of `timeoutMs`
  * - a response that cannot be parsed
  * - an empty reply without a finish reason: its parts, if any, are empty texts without a signature
  *
@@ -50,6 +63,8 @@ const EXAMPLE = "new FallbackModel({ models: [new Gemini({ model: 'gemini-flash-
 export class FallbackModel extends BaseLlm {
   /** The models, the preferred one first. */
   readonly models: readonly BaseLlm[];
+  readonly #timeoutMs: number | undefined;
+  readonly #platform: Platform;
 
   /** @throws ConfigurationError without a model, for a value that is not a model, and for an option name that this version does not know */
   constructor(options: FallbackModelOptions) {
@@ -61,6 +76,8 @@ export class FallbackModel extends BaseLlm {
       checkModel('FallbackModel', `models[${index}]`, model, 'a model object', '[new Gemini({ model, apiKey })]');
     super({ model: first.model });
     this.models = [...models];
+    this.#timeoutMs = options.timeoutMs;
+    this.#platform = options.platform ?? systemPlatform;
   }
 
   /** Returns the features that all models have. `live` is true if one has it. Media in function responses is moved for a model that refuses it. */
@@ -87,11 +104,7 @@ export class FallbackModel extends BaseLlm {
       // Responses without content are passed on once the model yields content or a reason: until then the reply may be another model's.
       const held: LlmResponse[] = [];
       try {
-        for await (const response of model.generateContentAsync(
-          requestFor(model, request, index),
-          stream,
-          abortSignal,
-        )) {
+        for await (const response of this.#generate(model, requestFor(model, request, index), stream, abortSignal)) {
           const emptyCode = hasYielded || isLast ? undefined : codeOfEmptyReply(response);
           held.push(response);
           if (emptyCode !== undefined) {
@@ -109,6 +122,18 @@ export class FallbackModel extends BaseLlm {
         failed.push({ model: model.model, errorCode: error.errorCode });
       }
     }
+  }
+
+  #generate(
+    model: BaseLlm,
+    request: LlmRequest,
+    streaming: boolean,
+    abortSignal: AbortSignal | undefined,
+  ): AsyncGenerator<LlmResponse, void, void> {
+    const timeoutMs = this.#timeoutMs;
+    return timeoutMs === undefined
+      ? model.generateContentAsync(request, streaming, abortSignal)
+      : responsesInTime({ model, request, streaming, abortSignal, timeoutMs, platform: this.#platform });
   }
 
   /**

@@ -13,7 +13,7 @@ import type {
   ToolContext,
 } from '@eventloom/core';
 import type { MaybePromise } from '@eventloom/core';
-import { BASE_AGENT_OPTIONS, type OptionRules, SCHEMA_RULE } from '@eventloom/core/internal';
+import { BASE_AGENT_OPTIONS, type OptionRules, SCHEMA_RULE, TIMEOUT } from '@eventloom/core/internal';
 import type { SchemaLike } from '@eventloom/tools';
 import type { LlmAgent } from './llm-agent.ts';
 
@@ -141,6 +141,12 @@ export interface LlmAgentConfig extends BaseAgentConfig {
    * schema through `tools`, `instruction` and `outputSchema` instead; here they are refused.
    */
   readonly generateContentConfig?: GenerateContentConfig;
+  /**
+   * Maximum time in milliseconds for which the model may send nothing: before its reply, and between two chunks of a streamed one; at most 24
+   * days. Then the call fails with a ModelError whose `errorCode` is `DEADLINE_EXCEEDED`, and its signal fires. Retries of the model count.
+   * Live connections are not limited. Default: no limit.
+   */
+  readonly modelTimeoutMs?: number | undefined;
   /** The history that the model sees: `'none'` for the current turn only, `'default'` for the whole conversation. Default `'default'`. */
   readonly includeContents?: 'default' | 'none';
   /**
@@ -199,6 +205,7 @@ export const LLM_AGENT_OPTIONS: OptionRules<LlmAgentConfig> = {
   codeExecutor: { is: 'object', wanted: 'a code executor', write: 'new BuiltInCodeExecutor()' },
   planner: { is: 'object', wanted: 'a planner', write: 'new PlanReActPlanner()' },
   generateContentConfig: { is: 'object', write: '{ temperature: 0 }' },
+  modelTimeoutMs: TIMEOUT,
   includeContents: { is: 'text', oneOf: ['default', 'none'] },
   inputSchema: SCHEMA_RULE,
   outputSchema: SCHEMA_RULE,

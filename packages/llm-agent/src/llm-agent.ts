@@ -89,6 +89,8 @@ export class LlmAgent extends BaseAgent {
   readonly mode: LlmAgentConfig['mode'];
   /** See `LlmAgentConfig.includeContents`. */
   readonly includeContents: 'default' | 'none';
+  /** See `LlmAgentConfig.modelTimeoutMs`. */
+  readonly modelTimeoutMs: number | undefined;
   /** See `LlmAgentConfig.outputSchema`. */
   readonly outputSchema: LlmAgentConfig['outputSchema'];
   /** See `LlmAgentConfig.outputKey`. */
@@ -137,6 +139,7 @@ export class LlmAgent extends BaseAgent {
     this.planner = config.planner;
     this.generateContentConfig = config.generateContentConfig;
     this.mode = config.mode;
+    this.modelTimeoutMs = config.modelTimeoutMs;
     this.includeContents = config.includeContents ?? (config.mode === 'single_turn' ? 'none' : 'default');
     this.#inputSchema = config.inputSchema;
     this.outputSchema = config.outputSchema;

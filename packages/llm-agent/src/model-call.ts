@@ -32,6 +32,7 @@ import { GROUNDING_METADATA_KEY } from '@eventloom/multi-agent';
 import type { AgentTurn } from './agent-turn.ts';
 import type { LlmAgent } from './llm-agent.ts';
 import { withCodeTags } from './code-execution/code-run.ts';
+import { responsesInTime } from './responses-in-time.ts';
 import { isDeeperThan } from '@eventloom/core/wire';
 
 /**
@@ -94,14 +95,18 @@ export class ModelCall implements ReplyInProgress {
 
   /** Calls the model. The runner's instrumentation, if any, observes the call. */
   generate(streaming: boolean): AsyncGenerator<LlmResponse, void, void> {
-    const { model, context } = this.#turn;
+    const { agent, model, context } = this.#turn;
+    const { modelTimeoutMs: timeoutMs } = agent;
     const { abortSignal, invocation, platform } = context;
     const { request } = this;
     this.#startMs = platform.now();
     const operation = invocation.operations?.start({ kind: 'model', context, model, request, live: false });
-    if (!operation) return model.generateContentAsync(request, streaming, abortSignal);
+    if (!operation && timeoutMs === undefined) return model.generateContentAsync(request, streaming, abortSignal);
     const ask = (): AsyncGenerator<LlmResponse, void, void> =>
-      model.generateContentAsync(request, streaming, abortSignal);
+      timeoutMs === undefined
+        ? model.generateContentAsync(request, streaming, abortSignal)
+        : responsesInTime({ model, request, streaming, abortSignal, timeoutMs, platform });
+    if (!operation) return ask();
     return observeGenerator(operation, context.abortGuard, ask, (response) => operation.response(response));
   }
 

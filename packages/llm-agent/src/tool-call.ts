@@ -15,6 +15,7 @@ import {
   toError,
 } from '@eventloom/core';
 import {
+  contextInTime,
   copyJson,
   getOwn,
   INTERRUPTED_CALL,
@@ -27,6 +28,7 @@ import {
   outcomeOfEntry,
   type LedgerTool,
   reportTo,
+  runInTime,
   runUnderLedger,
   type ToolListener,
 } from '@eventloom/core/internal';
@@ -63,7 +65,7 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
     this.#answered = answered;
     this.#tool = getOwn(tools, name);
     this.toolContext = new ToolContext({
-      invocationContext: turn.context,
+      invocationContext: this.#tool?.timeoutMs === undefined ? turn.context : contextInTime(turn.context),
       functionCallId: id,
       listener: this,
       tool: this.#tool,
@@ -195,7 +197,9 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
   #callTool(running: RunningTool): unknown {
     const { tool, args } = running;
     try {
-      const returned = tool.runAsync({ args, toolContext: this.toolContext });
+      const { timeoutMs } = tool;
+      const request = { args, toolContext: this.toolContext };
+      const returned = timeoutMs === undefined ? tool.runAsync(request) : runInTime(tool, timeoutMs, request);
       if (isPromiseLike(returned)) return this.#awaitTool(running, returned);
       this.#batch.turn.context.throwIfAborted();
       return returned;
@@ -215,17 +219,12 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
     }
   }
 
-  #toResponse(running: RunningTool, returned: unknown): ToolResponse | undefined {
+  #toResponse({ tool, operation }: RunningTool, returned: unknown): ToolResponse | undefined {
     if (this.toolContext.isPaused) return undefined;
-    if (returned === undefined && (running.tool.isLongRunning || asksPerson(this.toolContext.actions)))
-      return undefined;
-    return this.#toJsonResponse(running, returned);
-  }
-
-  /** Converts a result, and tells the developer too if JSON would lose its content. */
-  #toJsonResponse({ tool, operation }: RunningTool, returned: unknown): ToolResponse {
+    if (returned === undefined && (tool.isLongRunning || asksPerson(this.toolContext.actions))) return undefined;
     const given = toToolResponse(tool.name, returned);
     if ('fault' in given) {
+      // The model reads the fault; so does the developer.
       reportTo(this.#batch.turn.context.platform, given.fault);
       operation?.failWith(given.fault);
     }
@@ -256,7 +255,7 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
     const given = { tool, args, context: toolContext, response };
     const replaced = await firstResult(ofPlugins, agent.afterToolCallback, given);
     // A replacement also replaces the media, so that a callback that withholds a result withholds all of it.
-    return replaced === undefined ? this.#toResponse(running, returned) : this.#toJsonResponse(running, replaced);
+    return this.#toResponse(running, replaced === undefined ? returned : replaced);
   }
 
   /** Returns the response that the model gets for an error of the tool. */
@@ -296,6 +295,8 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
 
   /** Passes on the tool's progress as a partial response. */
   progress(output: JsonValue, scheduling: ResponseScheduling | undefined): Promise<boolean> {
+    // A call that took too long has its response.
+    if (this.#tool?.timeoutMs !== undefined && this.toolContext.abortSignal.aborted) return Promise.resolve(false);
     const { id = '', name = '' } = this.#call;
     const functionResponse = { id, name, response: { output }, ...(scheduling && { scheduling }) };
     return this.#running.emit(

@@ -19,6 +19,7 @@ import {
   enclosureOf,
   type OptionRules,
   STRUCTURED_OUTPUT,
+  TIMEOUT,
   isBaseAgent,
   ReplyBuffer,
 } from '@eventloom/core/internal';
@@ -53,6 +54,11 @@ export interface AgentToolConfig {
    * the person says no, it does not run, and the calling model gets an error. Default false.
    */
   readonly requireConfirmation?: ConfirmationRule<unknown>;
+  /**
+   * Maximum time of a call in milliseconds, those of the called agent's models and tools included; at most 24 days. Then the agent is stopped, and the calling
+   * model gets a ToolTimeoutError as `{ error }`. Default: no limit.
+   */
+  readonly timeoutMs?: number | undefined;
 }
 
 const AGENT = 'new LlmAgent({ … })';
@@ -62,6 +68,7 @@ const OPTIONS: OptionRules<AgentToolConfig> = {
   streamInner: 'flag',
   propagateGroundingMetadata: 'flag',
   requireConfirmation: { is: 'flag or function', wanted: 'true, false or a function', write: 'true' },
+  timeoutMs: TIMEOUT,
 };
 /** The state key for the sources of an agent that was called as a tool: see `AgentToolConfig.propagateGroundingMetadata`. */
 export const GROUNDING_METADATA_KEY = 'temp:_adk_grounding_metadata';
@@ -120,7 +127,7 @@ export class AgentTool extends BaseTool {
     const owner = isBaseAgent(agent) ? `tool "${agent.name}"` : 'AgentTool';
     checkOptions(owner, OPTIONS, config);
     if (!isBaseAgent(agent)) throw wrongOption('AgentTool', 'agent', 'an agent', agent, AGENT);
-    super({ name: agent.name, description: agent.description });
+    super({ name: agent.name, description: agent.description, timeoutMs: config.timeoutMs });
     const { requireConfirmation = false } = config;
     this.agent = agent;
     this.skipSummarization = config.skipSummarization ?? false;

@@ -7,7 +7,7 @@ import {
   type RunAsyncToolRequest,
   type ToolContext,
 } from '@eventloom/core';
-import { checkOptions, isPromiseLike, type OptionRules, wrongOption } from '@eventloom/core/internal';
+import { checkOptions, isPromiseLike, type OptionRules, TIMEOUT, wrongOption } from '@eventloom/core/internal';
 import type { InferSchema, SchemaLike } from './schema/standard-schema.ts';
 import { type SchemaCheck, ValueSchema } from './schema/value-schema.ts';
 import { type Chunks, streamResult } from './stream-result.ts';
@@ -72,6 +72,11 @@ export interface ToolOptions<P extends ToolInputParameters = undefined> {
    */
   readonly idempotent?: boolean;
   /**
+   * Maximum time of a call in milliseconds; at most 24 days. Then `toolContext.abortSignal` fires, what the tool returns later is ignored, and the
+   * model gets a ToolTimeoutError as `{ error }`, as if the tool had thrown it. The time for which a person is asked does not count. Default: no limit.
+   */
+  readonly timeoutMs?: number | undefined;
+  /**
    * For live runs (voice, video): true gives the tool a copy of the client's input during the call, as `toolContext.inputStream`, for
    * example to watch the camera. The model does not wait for such a call: it gets each chunk that `execute` yields, and finally the result,
    * until the run ends or the model calls `stop_streaming`. Default false. Other runs ignore it.
@@ -104,6 +109,7 @@ const OPTIONS: OptionRules<ToolOptions> = {
   execute: EXECUTE,
   isLongRunning: 'flag',
   idempotent: 'flag',
+  timeoutMs: TIMEOUT,
   inputStream: 'flag',
   nonBlocking: 'flag',
   responseScheduling: { is: 'text', oneOf: ['SILENT', 'WHEN_IDLE', 'INTERRUPT'] },
@@ -119,6 +125,7 @@ const HINTS = {
   run: 'did you mean "execute"?',
   params: WRITE_PARAMETERS,
   inputSchema: WRITE_PARAMETERS,
+  timeout: 'did you mean "timeoutMs"?',
   schema: WRITE_PARAMETERS,
   args: WRITE_PARAMETERS,
   outputSchema: 'leave it out: a result may be any JSON value',

@@ -13,6 +13,7 @@ import {
 import {
   checkOptions,
   confirmationOf,
+  contextInTime,
   describeKind,
   inputRequestOf,
   isBaseTool,
@@ -23,6 +24,7 @@ import {
   type ObservedOperation,
   personRequests,
   reportTo,
+  runInTime,
   runUnderLedger,
 } from '@eventloom/core/internal';
 import { toToolResponse } from '@eventloom/llm-agent/internal';
@@ -56,7 +58,7 @@ export class ToolNode extends BaseNode {
     const id = `${context.nodePath}:${context.runId}`;
     const answered = place.asked.map((call) => [call, context.resumeInputs[call.id ?? '']] as const);
     const toolContext = new ToolContext({
-      invocationContext,
+      invocationContext: tool.timeoutMs === undefined ? invocationContext : contextInTime(invocationContext),
       functionCallId: id,
       asked: place.asked,
       tool,
@@ -110,7 +112,9 @@ async function runTool(
   const { plugins } = toolContext.invocationContext;
   let result: unknown = await plugins.first('beforeToolCallback', { tool, toolArgs, toolContext });
   try {
-    result ??= await tool.runAsync({ args: toolArgs, toolContext });
+    const { timeoutMs } = tool;
+    const request = { args: toolArgs, toolContext };
+    result ??= await (timeoutMs === undefined ? tool.runAsync(request) : runInTime(tool, timeoutMs, request));
   } catch (thrown) {
     if (toolContext.abortSignal.aborted || StorageError.isInstance(thrown)) throw thrown;
     operation?.failWith(thrown);

@@ -51,6 +51,8 @@ export {
 export { isBaseCodeExecutor, languageOf } from '../code-execution/base-code-executor.ts';
 export { encodeUrlBase64, isBase64, joinBytes, normaliseBase64 } from '../content/bytes.ts';
 export { callsToRun, hasResponses, NO_PARTS } from '../content/content.ts';
+export { TIMEOUT } from '../tool/base-tool.ts';
+export { contextInTime, runInTime } from '../tool/run-in-time.ts';
 export { copyJson, type JsonFault, sealJson } from '../content/copy-json.ts';
 export {
   describeKind,

@@ -1,6 +1,6 @@
 import type { BaseAgent } from '../agent/base-agent.ts';
 import { toValidName } from '../agent/nearest-names.ts';
-import { checkOptions, type OptionRules } from '../agent/options.ts';
+import { checkOptions, integer, type OptionRules } from '../agent/options.ts';
 import type { CallbackContext } from '../context/callback-context.ts';
 import type { ToolContext } from '../context/tool-context.ts';
 import { ConfigurationError } from '../errors.ts';
@@ -48,6 +48,11 @@ export interface BaseToolParams {
    */
   readonly idempotent?: boolean;
   /**
+   * Maximum time of a call in milliseconds; at most 24 days. Then `toolContext.abortSignal` fires, what the tool returns later is ignored, and the
+   * model gets a ToolTimeoutError as `{ error }`, as if the tool had thrown it. The time for which a person is asked does not count. Default: no limit.
+   */
+  readonly timeoutMs?: number | undefined;
+  /**
    * For live runs (voice, video): true gives the tool a copy of what the client sends during the call, as `toolContext.inputStream`, for
    * example to watch the camera. The model does not wait for such a call: it gets each chunk that the tool yields, and finally the
    * result. Default false. Other runs ignore it.
@@ -65,11 +70,15 @@ export interface BaseToolParams {
   readonly responseScheduling?: ResponseScheduling | undefined;
 }
 
+/** A rule for `timeoutMs` of tools: a timer with a longer delay would end at once. */
+export const TIMEOUT = { ...integer(1, 2 ** 31 - 1), write: '30_000' } as const;
+
 const OPTIONS: OptionRules<BaseToolParams> = {
   name: { is: 'text', write: "'get_weather'" },
   description: { is: 'text', write: "'Returns the weather of a city.'" },
   isLongRunning: 'flag',
   idempotent: 'flag',
+  timeoutMs: TIMEOUT,
   inputStream: 'flag',
   nonBlocking: 'flag',
   responseScheduling: { is: 'text', oneOf: ['SILENT', 'WHEN_IDLE', 'INTERRUPT'] },
@@ -111,6 +120,8 @@ export abstract class BaseTool {
   readonly isLongRunning: boolean;
   /** True if running a call twice does no more than running it once. */
   readonly isIdempotent: boolean;
+  /** Maximum time of a call in milliseconds; undefined for no limit. */
+  readonly timeoutMs: number | undefined;
   /** True for a tool that reads the client's input in a live run. */
   readonly hasInputStream: boolean;
   /** True for a tool during whose calls the model of a live run may continue to speak. */
@@ -134,6 +145,7 @@ export abstract class BaseTool {
     this.description = params.description;
     this.isLongRunning = params.isLongRunning ?? false;
     this.isIdempotent = params.idempotent ?? false;
+    this.timeoutMs = params.timeoutMs;
     this.hasInputStream = params.inputStream ?? false;
     this.responseScheduling = params.responseScheduling;
     this.isNonBlocking = params.nonBlocking ?? params.responseScheduling !== undefined;
