@@ -76,7 +76,7 @@ const bundles = [
   // The route that saves artifacts: 0.3 kB. Copies that answer the calls which a run in progress leaves by the rule of runs: 0.6 kB, most of it
   // because the runner's modules come in another order. Receivers of webhooks that leave room for others: 0.1 kB. A base path: 0.2 kB. It grows with the runtime.
   // Left runs that leave room for those of other users: 0.2 kB.
-  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 163_400 },
+  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 163_600 },
   // The aim is 185 kB, for the same reasons. The object's store of runs is gone.
   // The limit is 8 kB of 1,024 bytes each: 8.2 kB of 1,000, which are printed here and stand in the guides.
   { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
@@ -125,7 +125,7 @@ const bundles = [
   // Two answers to one question: 0.1 kB. The route that saves artifacts, above: 0.3 kB. Calls that copies answer, above: 0.5 kB. Late work of protocols: 0.1 kB.
   // Tool calls that are recorded together: 0.2 kB. Checks before interruptions, above and in the store: 0.3 kB. Later versions of trace headers: 0.1 kB.
   // The API version of live connections: 0.1 kB. Results that would lose their content, above: 0.4 kB. Limits of time, above: 0.9 kB.
-  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 262_600 },
+  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 263_200 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');

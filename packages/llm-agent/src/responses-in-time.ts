@@ -1,4 +1,5 @@
 import { type BaseLlm, type LlmRequest, type LlmResponse, ModelError, type Platform } from '@eventloom/core';
+import { within } from '@eventloom/core/internal';
 
 /** One call of a model with a limit of time. */
 interface LimitedCall {
@@ -22,22 +23,15 @@ export async function* responsesInTime(call: LimitedCall): AsyncGenerator<LlmRes
   const responses = model.generateContentAsync(call.request, call.streaming, signal);
   try {
     for (;;) {
-      const late = Promise.withResolvers<never>();
-      const cancel = call.platform.schedule(timeoutMs, () => {
+      const next = await within(call.platform, responses.next(), timeoutMs, () => {
         const error = new ModelError(`model "${model.model}": sent nothing for ${timeoutMs} ms`, {
           errorCode: 'DEADLINE_EXCEEDED',
           retryable: true,
         });
-        late.reject(error);
         stopping.abort(error);
+        throw error;
       });
-      let next: IteratorResult<LlmResponse, void>;
-      try {
-        next = await Promise.race([responses.next(), late.promise]);
-      } finally {
-        cancel();
-      }
-      if (next.done === true) return;
+      if (!next || next.done === true) return;
       yield next.value;
     }
   } finally {

@@ -92,6 +92,8 @@ export class UnfinishedRuns {
   readonly #cancelled = new Map<string, CancelledRun>();
   /** Remaining work for resumed runs that have ended. */
   readonly #endings = new Set<Promise<void>>();
+  /** The listener of `onEnded`. */
+  #listener: ((run: RunKey) => void) | undefined;
   #callOff: (() => void) | undefined;
   #hasFailed = false;
   /** The names of the runs that the last search could neither resume nor close. */
@@ -100,6 +102,11 @@ export class UnfinishedRuns {
 
   constructor(params: UnfinishedRunsParams) {
     this.#params = params;
+  }
+
+  /** Calls the listener when this process has resumed a run to its end, or closed it. Replaces an earlier listener. */
+  onEnded(listener: (run: RunKey) => void): void {
+    this.#listener = listener;
   }
 
   /** Searches now, and then at intervals. The searches do not keep the process alive. */
@@ -380,6 +387,7 @@ export class UnfinishedRuns {
   /** Returns the work that remains for the run: a further attempt in the queue for its session, or its closing. */
   #ended(runner: Runner, run: OpenRun, failure: Error | undefined, onBusy: OnBusy): Promise<void> | undefined {
     this.#count(run.userId, -1);
+    this.#listener?.(run);
     if (this.#isStopped) return undefined;
     let ending: Promise<void> | undefined;
     if (SessionBusyError.isInstance(failure) && onBusy === 'reject') {
@@ -410,6 +418,7 @@ export class UnfinishedRuns {
     const { userId, sessionId, invocationId } = run;
     try {
       await runner.closeRun({ userId, sessionId, invocationId, reason, onBusy });
+      this.#listener?.(run);
     } catch (error) {
       if (!isElsewhere(error)) throw error;
       const isRefused = SessionBusyError.isInstance(error) && onBusy === 'reject';

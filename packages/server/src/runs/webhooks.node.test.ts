@@ -10,6 +10,8 @@ import { LongRunningFunctionTool } from '@eventloom/tools';
 import { afterEach, expect, test, vi } from 'vitest';
 import { createServer } from '../create-server.ts';
 import { WebhookError } from '../errors.ts';
+import type { ServerOptions } from '../server-options.ts';
+import { setUp as leftRuns } from './fixtures/left-runs.ts';
 
 const KEY = Buffer.alloc(32, 7);
 const SECRET = `whsec_${KEY.toString('base64')}`;
@@ -261,6 +263,26 @@ test('an attempt that is due only because the clock was ahead is made at once af
   await receiver.received(2);
   expect(new Set(receiver.messages.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
 });
+
+test.each<[string, Partial<ServerOptions>, string]>([
+  ['resumes', {}, 'run.completed'],
+  ['closes', { onUnfinishedRuns: 'close' }, 'run.interrupted'],
+])(
+  'the process that %s the run of a lost process sends its webhook without waiting for a search',
+  async (_, options, type) => {
+    const receiver = await startReceiver(withStatus());
+    const { leave, serve, sessions } = leftRuns();
+    const { sessionId, invocationId } = await leave('s');
+    const key = { appName: 'app', userId: 'ann', sessionId };
+    await sessions.putRunWebhook({ ...key, invocationId, id: 'msg_1', url: `${receiver.origin}/ends` });
+    const server = serve(['done'], { ...options, webhooks: { secret: SECRET, origins: [receiver.origin] } });
+    await receiver.received(1);
+    expect(receiver.messages.map(({ body }) => JSON.parse(body))).toMatchObject([
+      { type, data: { ...key, invocationId } },
+    ]);
+    await server.drain(0);
+  },
+);
 
 test('one of several processes makes each attempt', async () => {
   const receiver = await startReceiver(withStatus(500, 500, 200));

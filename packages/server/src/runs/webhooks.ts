@@ -47,7 +47,10 @@ const OPTIONS: OptionRules<WebhookOptions> = { secret: 'text', origins: 'list' }
 /** Parameters of `Webhooks`. */
 interface WebhooksParams {
   readonly runners: readonly HostedRunner[];
-  readonly hub: { readonly follower: Pick<RunHub['follower'], 'state'> };
+  readonly hub: {
+    readonly follower: Pick<RunHub['follower'], 'state'>;
+    readonly unfinished: Pick<RunHub['unfinished'], 'onEnded'>;
+  };
   readonly limits: Pick<ServerLimits, 'unfinishedRunsEveryMs'>;
   readonly platform: Platform;
   /** Receives an error for each message that could not be delivered, and the first error of a storage that cannot be read. */
@@ -131,8 +134,11 @@ export class Webhooks {
     return this.#dueMs;
   }
 
-  /** Searches for due messages at intervals. Its timers do not keep the process alive. */
+  /**
+   * Searches for due messages at intervals, and whenever this process has ended a run of a lost one. Its timers do not keep the process alive.
+   */
   start(): void {
+    this.#params.hub.unfinished.onEnded((run) => this.noteStored(run));
     if (this.#params.limits.unfinishedRunsEveryMs > 0) void this.search();
   }
 
