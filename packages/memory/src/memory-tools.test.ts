@@ -188,7 +188,7 @@ test('a failed search of preload_memory is reported and does not change the requ
   await expect(platform.drain()).rejects.toThrow('disk gone');
 });
 
-test('a run that lost its session does not wait for preload_memory, and reports no error', async () => {
+test('a run that another one interrupts does not wait for preload_memory, and reports no error', async () => {
   const search = new Gate();
   const memoryService: BrokenMemory = new BrokenMemory(async () => {
     if (memoryService.searches === 1) await search.pass();
@@ -199,7 +199,7 @@ test('a run that lost its session does not wait for preload_memory, and reports 
   await search.reached;
   const newMessage = { parts: [{ text: 'wolf' }] };
   const next = runner.run({ userId: 'u', sessionId: 's', newMessage, runConfig: { onBusy: 'interrupt' } });
-  await expect(stuck).rejects.toMatchObject({ code: 'STALE_WRITER' });
+  await expect(stuck).rejects.toMatchObject({ code: 'RUN_ABORTED' });
   expect(await next).toHaveLength(1);
   await platform.drain();
 });
