@@ -52,8 +52,8 @@ const bundles = [
   // Questions of agents whose tool has returned: 0.2 kB. Questions of nodes in calls of tools, late answers to nodes, and passwords in addresses: 0.6 kB.
   // Nodes side by side in calls of tools: 0.3 kB. Messages that are checked before a run is interrupted for them: 0.2 kB.
   // Results of tools that would lose their content, and what to write instead: 0.3 kB.
-  // Large sessions that are read in parts: 0.2 kB. Limits of time of runs, tools and models: 0.8 kB.
-  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 107_800 },
+  // Large sessions that are read in parts: 0.2 kB. Limits of time of runs, tools and models: 0.8 kB. Answers of another kind than their request: 0.4 kB.
+  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 108_300 },
   // Without live runs, which a server takes as an option.
   // The aim is 80 kB. Above it, beside the runtime's own: bounds of each user and the run policy, protocols, runs that are started
   // without a connection and report their end by webhooks, runs that are read out of their sessions, webhooks that outlive their process (2 kB),
@@ -75,8 +75,8 @@ const bundles = [
   // a rewind undid, and writers of protocols that throw: 0.5 kB. Requests that are cancelled before their storage answers: 0.1 kB.
   // The route that saves artifacts: 0.3 kB. Copies that answer the calls which a run in progress leaves by the rule of runs: 0.6 kB, most of it
   // because the runner's modules come in another order. Receivers of webhooks that leave room for others: 0.1 kB. A base path: 0.2 kB. It grows with the runtime.
-  // Left runs that leave room for those of other users: 0.2 kB.
-  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 163_600 },
+  // Left runs that leave room for those of other users: 0.2 kB. Answers, above: 0.4 kB.
+  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 164_100 },
   // The aim is 185 kB, for the same reasons. The object's store of runs is gone.
   // The limit is 8 kB of 1,024 bytes each: 8.2 kB of 1,000, which are printed here and stand in the guides.
   { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
@@ -124,8 +124,8 @@ const bundles = [
   // Lists of runs that wait, and cancelled requests that readers see: 0.8 kB. Questions of nodes and late answers, above: 0.8 kB.
   // Two answers to one question: 0.1 kB. The route that saves artifacts, above: 0.3 kB. Calls that copies answer, above: 0.5 kB. Late work of protocols: 0.1 kB.
   // Tool calls that are recorded together: 0.2 kB. Checks before interruptions, above and in the store: 0.3 kB. Later versions of trace headers: 0.1 kB.
-  // The API version of live connections: 0.1 kB. Results that would lose their content, above: 0.4 kB. Limits of time, above: 0.9 kB.
-  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 263_200 },
+  // The API version of live connections: 0.1 kB. Results that would lose their content, above: 0.4 kB. Limits of time, above: 0.9 kB. Answers, above: 0.4 kB.
+  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 263_700 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');

@@ -85,7 +85,7 @@ describe('a run', () => {
       await read(session.run('Hi'));
       const events: Event[] = [];
       const answer = answerPart(
-        { id: 'q1', name: 'adk_request_confirmation' },
+        { id: 'q1', name: 'adk_request_confirmation', kind: 'confirmation' },
         { kind: 'confirmation', confirmed: true },
       );
       const reading = async (): Promise<void> => {
@@ -551,10 +551,10 @@ test('a request to a server that cannot be reached rejects with a ConnectionLost
   await expect(request).rejects.toThrow('no answer from http://127.0.0.1:9; is baseUrl an Eventloom server?');
 });
 
-test.each([true, undefined, { confirmed: true }])(
+test.each([true, undefined, { confirmed: true }, { kind: 'input', value: true }, { kind: 'call', response: {} }])(
   'answerPart refuses the answer %j, and says what to write',
   (answer) => {
-    const request = { id: 'call-1', name: 'adk_request_confirmation' };
-    expect(() => Reflect.apply(answerPart, undefined, [request, answer])).toThrow("write kind: 'input'");
+    const request = { id: 'call-1', name: 'adk_request_confirmation', kind: 'confirmation' };
+    expect(() => Reflect.apply(answerPart, undefined, [request, answer])).toThrow("write kind: 'confirmation'");
   },
 );

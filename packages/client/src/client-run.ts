@@ -1,6 +1,6 @@
 import { type Content, type Event, EventloomError } from '@eventloom/core';
-import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { ConnectionLostError, ServerError } from './errors.ts';
+import { type Frame, framesOf } from './event-stream.ts';
 import { messageEvent } from './messages.ts';
 import { errorIn, type HttpConnection, isRecord, notEventloom, parseRecord, queryOf, toServerError } from './http.ts';
 
@@ -252,7 +252,7 @@ export class ClientRun implements AsyncIterable<Event> {
 const RUN_CONTINUES = /RUN_GOES_ON|NOT_BEGUN|SLOW_READER/;
 
 /** Returns the event or the error of a frame; an error also for a frame that is not an event of Eventloom. */
-function readFrame({ data }: EventSourceMessage): Event | ServerError {
+function readFrame({ data }: Frame): Event | ServerError {
   const event = parseRecord(data);
   if (isEvent(event)) return event;
   return errorIn(data) ?? new ServerError(notEventloom('event'));
@@ -260,35 +260,4 @@ function readFrame({ data }: EventSourceMessage): Event | ServerError {
 
 function isEvent(value: unknown): value is Event {
   return isRecord(value) && typeof value['id'] === 'string' && isRecord(value['actions']);
-}
-
-/**
- * Yields the frames of a stream of server-sent events, until it ends or no byte has come for `idleMs`: a connection that another device has
- * dropped stays open and silent. Closes the connection when the reader leaves or the signal fires, and throws its reason.
- */
-async function* framesOf(
-  { body }: Response,
-  idleMs: number,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<EventSourceMessage, void, undefined> {
-  const frames: EventSourceMessage[] = [];
-  const parser = createParser({ onEvent: (frame) => frames.push(frame) });
-  const reader = body?.pipeThrough(new TextDecoderStream(), { signal: signal as AbortSignal }).getReader();
-  if (!reader) return;
-  // `cancel` ends a read. It rejects for a stream that failed; that failure is thrown by the read.
-  const close = (): void => void reader.cancel().catch(() => undefined);
-  let timer;
-  try {
-    for (;;) {
-      timer = setTimeout(close, idleMs);
-      const { done, value } = await reader.read();
-      clearTimeout(timer);
-      if (done) return;
-      parser.feed(value);
-      yield* frames.splice(0);
-    }
-  } finally {
-    clearTimeout(timer);
-    close();
-  }
 }

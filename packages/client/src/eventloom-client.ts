@@ -1,6 +1,6 @@
 import type { ArtifactVersion, Event, Part, Session, SessionKey } from '@eventloom/core';
 import { ClientRun, type FollowOptions, type RunOptions } from './client-run.ts';
-import { type ClientOptions, HttpConnection, newId, queryOf, readBody, wrongValue } from './http.ts';
+import { type ClientOptions, HttpConnection, newId, queryOf, readBody, textOf, wrongValue } from './http.ts';
 import { type ClientMessage, toContent } from './messages.ts';
 
 /** A user of an app. */
@@ -60,8 +60,8 @@ export class EventloomClient {
   }
 
   /** Returns a page of a user's sessions, without their events, newest first. @throws ServerError */
-  async listSessions(user: AppUser, options: PageOptions = {}): Promise<Page<Session>> {
-    return readPage(await this.#http.request(sessionsPath(user) + queryOf(options)));
+  listSessions(user: AppUser, options?: PageOptions): Promise<Page<Session>> {
+    return readPage(this.#http, sessionsPath(user), options);
   }
 
   /** Creates a session. @param init an id (default: the server's), and the state that it starts with @throws ServerError */
@@ -73,9 +73,8 @@ export class EventloomClient {
   session(key: SessionKey): ClientSession {
     // A copy, because a program in JavaScript may pass a text or nothing.
     const { appName, userId, sessionId } = { ...key };
-    for (const name of [appName, userId, sessionId])
-      if (!name || typeof name !== 'string')
-        throw wrongValue('client.session', 'names', key, 'client.session({ appName, userId, sessionId })');
+    if (![appName, userId, sessionId].every(textOf))
+      throw wrongValue('client.session', 'names', key, 'client.session({ appName, userId, sessionId })');
     return new ClientSession(this.#http, { appName, userId, sessionId });
   }
 }
@@ -100,7 +99,7 @@ export class ClientSession {
    */
   get(options?: { readonly numRecentEvents?: number }): Promise<Session>;
   get(options: { readonly numRecentEvents?: number; readonly ifExists: true }): Promise<Session | undefined>;
-  get(options: object = {}): Promise<Session | undefined> {
+  get(options?: object): Promise<Session | undefined> {
     return this.#http.readJson(this.#path + queryOf(options));
   }
 
@@ -120,8 +119,8 @@ export class ClientSession {
   }
 
   /** Returns a page of the events. @param options `order`: `asc` (default) begins with the oldest @throws ServerError */
-  async listEvents(options: PageOptions & { readonly order?: 'asc' | 'desc' } = {}): Promise<Page<Event>> {
-    return readPage(await this.#http.request(`${this.#path}/events${queryOf(options)}`));
+  listEvents(options?: PageOptions & { readonly order?: 'asc' | 'desc' }): Promise<Page<Event>> {
+    return readPage(this.#http, `${this.#path}/events`, options);
   }
 
   /** Undoes a run and everything after it. Returns the event that records the rewind. @throws ServerError */
@@ -210,7 +209,8 @@ function sessionsPath({ appName, userId }: AppUser): string {
   return `/apps/${encodeURIComponent(appName)}/users/${encodeURIComponent(userId)}/sessions`;
 }
 
-async function readPage<T>(response: Response): Promise<Page<T>> {
+async function readPage<T>(http: HttpConnection, path: string, options?: PageOptions): Promise<Page<T>> {
+  const response = await http.request(path + queryOf(options));
   const items = (await readBody(response)) as T[];
   const nextCursor = response.headers.get('eventloom-next-cursor');
   return { items, ...(nextCursor && { nextCursor }) };

@@ -35,19 +35,23 @@ export function messageEvent(requestId: string, content: Content, invocationId?:
 
 /**
  * Returns the part that answers a request. Send it alone or with others: `session.run([answerPart(request, answer)])`.
- * @throws ConfigurationError for an answer without a known `kind`
+ * @throws ConfigurationError for an answer whose `kind` is not that of the request
  *
  * @example
  * function approve(session: ClientSession, request: PersonRequest): ClientRun {
  *   return session.run([answerPart(request, { kind: 'confirmation', confirmed: true })]);
  * }
  */
-export function answerPart({ id, name }: Pick<PersonRequest, 'id' | 'name'>, answer: PersonAnswer): Part {
+export function answerPart(
+  { id, name, kind }: Pick<PersonRequest, 'id' | 'name' | 'kind'>,
+  answer: PersonAnswer,
+): Part {
+  if (answer?.kind !== kind) throw wrongValue('answer', 'the kind of its request', answer?.kind, `kind: '${kind}'`);
   return { functionResponse: { id, name, response: responseOf(answer) } };
 }
 
 function responseOf(answer: PersonAnswer): Record<string, unknown> {
-  switch (answer?.kind) {
+  switch (answer.kind) {
     case 'confirmation':
       return { confirmed: answer.confirmed, payload: answer.payload };
     case 'credential':
@@ -57,5 +61,4 @@ function responseOf(answer: PersonAnswer): Record<string, unknown> {
     case 'call':
       return { ...answer.response };
   }
-  throw wrongValue('answer', 'a kind', answer, "kind: 'input'");
 }

@@ -24,6 +24,7 @@ import {
   isOfWorkflowNode,
   isSettled,
   newestFirst,
+  readCredential,
   type SessionCall,
   tryParseJson,
 } from '@eventloom/core/internal';
@@ -179,7 +180,10 @@ export class PersonAnswers {
    */
   async read(response: FunctionResponse, request: SessionCall): Promise<FunctionResponse> {
     const { id, call } = request;
-    if (!isPersonRequest(call)) return response;
+    if (!isPersonRequest(call)) {
+      refuseCredential(response.response, id);
+      return response;
+    }
     if (this.#given.has(id)) failAnswer(id, 'is answered twice in the message');
     if (askedCallId(call) === undefined && this.#isContinued(request)) failAnswer(id, 'has already been answered');
     if (request.about && isSettled(request))
@@ -239,6 +243,11 @@ export class PersonAnswers {
     const known = given['provided'] === true && this.#before ? this.#before.#given.get(id) : undefined;
     const { authConfig } = args;
     const credential = known?.credential ?? credentialService.readAnswer(given, authConfig);
+    if (!credential && !isRefusal(given))
+      failAnswer(
+        id,
+        "has an answer without a credential; write { authType: 'apiKey', apiKey: '…' }, or {} to give none",
+      );
     const credentialKey = isRecord(authConfig) ? authConfig['credentialKey'] : undefined;
     if (!credential || typeof credentialKey !== 'string') return false;
     this.#given.set(id, { credentialKey, credential });
@@ -267,7 +276,8 @@ export function unwrapAnswer(response: JsonRecord, id: string): JsonRecord {
  * @throws InvalidMessageError
  */
 export function readConfirmation({ confirmed, payload }: JsonRecord, id: string): JsonRecord {
-  if (typeof confirmed !== 'boolean') failAnswer(id, 'has an answer without confirmed: expected true or false');
+  if (typeof confirmed !== 'boolean')
+    failAnswer(id, 'has an answer without confirmed; write { confirmed: true } or { confirmed: false }');
   return { confirmed, ...(payload === undefined || payload === null ? {} : { payload }) };
 }
 
@@ -275,16 +285,21 @@ export function readConfirmation({ confirmed, payload }: JsonRecord, id: string)
  * Reads the answer to a request for input. Clients send `{result}`, or the answer itself as an object: the schema distinguishes them. A
  * text that does not match the schema is parsed as JSON, because people type it.
  *
- * @param takesTexts true for a node of a workflow, which gets other texts as they are, as in the ADK
+ * @param isOfNode true for a node of a workflow, which gets other texts and any object as they are, as in the ADK
  */
 async function readInput(
   { responseSchema }: InputRequest,
   response: JsonRecord,
   id: string,
-  takesTexts: boolean,
+  isOfNode: boolean,
 ): Promise<JsonRecord> {
+  const properties = responseSchema?.['properties'];
+  if (!isRecord(properties) || !('authType' in properties)) refuseCredential(response, id);
   const keys = Object.keys(response);
   const value = keys.length === 1 && keys[0] === 'result' ? response['result'] : response;
+  const isConfirmation = typeof response['confirmed'] === 'boolean' && keys.every((key) => CONFIRMATION.has(key));
+  if (isConfirmation && !responseSchema && !isOfNode)
+    failAnswer(id, 'asks for input and has a confirmation as its answer; write { result: … }');
   if (!responseSchema) return { result: value };
   const schema = new ValueSchema(responseSchema, `request ${JSON.stringify(id)}`);
   const issues = await issuesOf(schema, value);
@@ -292,9 +307,32 @@ async function readInput(
   // The answer itself may be an object whose only field is `result`.
   for (const other of [typeof value === 'string' ? tryParseJson(value) : undefined, response])
     if (other !== undefined && (await issuesOf(schema, other)).length === 0) return { result: other };
-  if (takesTexts && typeof value === 'string') return { result: value };
+  if (isOfNode && typeof value === 'string') return { result: value };
   return failAnswer(id, `has an answer that does not match the requested schema: ${issues.join('; ')}`);
 }
+
+/** Members of an answer to a request for a confirmation. */
+const CONFIRMATION: ReadonlySet<string> = new Set(['confirmed', 'hint', 'payload']);
+
+/** Members of a credential with its secrets. */
+const SECRETS = ['apiKey', 'http', 'oauth2', 'serviceAccount'];
+
+/** Refuses a credential as the answer to a call that did not ask for one: it would become part of the session, and reach the model. */
+function refuseCredential(response: JsonRecord = {}, id: string): void {
+  const text = response['response'];
+  const given = typeof text === 'string' ? tryParseJson(text) : response;
+  const credential = isRecord(given) ? readCredential(given) : undefined;
+  if (credential && SECRETS.some((key) => key in credential))
+    failAnswer(id, 'did not ask for a credential; send a credential only to a request for one');
+}
+
+/** True for an answer that gives no credential: it is empty, or has an error, or is an auth config without a credential. */
+function isRefusal(answer: JsonRecord): boolean {
+  const keys = Object.keys(answer);
+  return keys.length === 0 || keys.some((key) => REFUSAL.test(key));
+}
+
+const REFUSAL = /^(error|provided|auth_?(scheme|type)|(raw|exchanged)_?auth_?credential|credential_?key)$/i;
 
 async function issuesOf(schema: ValueSchema, value: unknown): Promise<readonly string[]> {
   const checked = await schema.check(value);

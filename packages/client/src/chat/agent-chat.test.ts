@@ -179,6 +179,14 @@ describe('a chat', () => {
       expect(requests.filter((each) => each === 'POST /run_sse')).toHaveLength(2);
     });
 
+    test('does not send an answer of another kind, and the request still waits', async () => {
+      const { chat, request, requests } = await start();
+      const sent = chat.answer([request, { kind: 'input', value: true }]);
+      await expect(sent).rejects.toThrow('answer: expected the kind of its request, got "input"');
+      expect(requests.filter((each) => each === 'POST /run_sse')).toHaveLength(1);
+      expect(chat.snapshot).toMatchObject({ conversation: { requests: [request] }, answering: new Set() });
+    });
+
     test('has no request of a run that begins to wait while it is being stopped', async () => {
       const network: Network = async (request, forward) => {
         if (request.method === 'DELETE') await expect.poll(() => chat.snapshot.status).toBe('idle');

@@ -241,6 +241,7 @@ export class AgentChat {
   /**
    * Answers one or more requests to the person in one message. Answer requests of the same reply together. Resolves when the run has ended. An
    * answer to a request whose answer is being sent is not sent: see `answering`.
+   * @throws ConfigurationError for an answer whose `kind` is not that of its request: nothing is sent
    */
   async answer(...answers: readonly (readonly [request: PersonRequest, answer: PersonAnswer])[]): Promise<void> {
     const earlier = answers.flatMap(([{ id }]) => this.#answers.get(id) ?? []);

@@ -195,6 +195,7 @@ export {
   TASK_COMPLETED,
   TRANSFER_TO_AGENT,
 } from '../tool/reserved-calls.ts';
+export { readCredential } from '../credential/auth-config.ts';
 export { checkLibrarySchema, isLibrarySchema, librarySchemaToJson } from '../tool/standard-schema.ts';
 export { isToolResult } from '../tool/tool-result.ts';
 export type { PostgresClient, PostgresPool, PostgresQuery, PostgresResult } from '../platform/postgres-pool.ts';
