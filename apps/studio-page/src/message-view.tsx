@@ -113,6 +113,7 @@ export const MessageView = memo(function MessageView({
         ))}
       </div>
       {status === 'interrupted' && !isEnded && <small className="interrupted">interrupted</small>}
+      {status === 'failed' && <small className="interrupted">not sent</small>}
       {isEnded && <Stopped />}
       <footer>
         {canEdit && (

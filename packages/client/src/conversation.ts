@@ -26,7 +26,7 @@ export interface Conversation {
 
 /** A message of a person or of an agent. An unchanged message stays the same object after `reduceEvents`. */
 export interface Message {
-  /** Id of its first event. It stays the same while chunks arrive. */
+  /** Id of its first event. It stays the same while chunks arrive. It begins with `local-` for a message that an `AgentChat` sent. */
   readonly id: string;
   readonly invocationId: string;
   /** `user`, or the name of the agent. */
@@ -36,8 +36,11 @@ export interface Message {
   /** Seconds since the epoch. */
   readonly timestamp: number;
   readonly parts: readonly MessagePart[];
-  /** `streaming`: more chunks follow. `interrupted`: the user or a failure ended the message early. */
-  readonly status: 'streaming' | 'complete' | 'interrupted';
+  /**
+   * `streaming`: more chunks follow. `interrupted`: the user or a failure ended the message early. Of messages that an `AgentChat` sends:
+   * `sending` until the server has accepted it, and `failed` if the server refused it, threw or could not be reached, so no agent has read it.
+   */
+  readonly status: 'streaming' | 'complete' | 'interrupted' | 'sending' | 'failed';
 }
 
 /** A part of a message: a text, a thought, a file, or a tool call. */

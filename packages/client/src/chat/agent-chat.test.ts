@@ -38,6 +38,44 @@ describe('a chat', () => {
     ]);
   });
 
+  test('shows a message as failed if the server refuses it, also after the next one, until it is discarded or the session is read', async () => {
+    let isLoggedOut = false;
+    const network: Network = async (request, forward) =>
+      isLoggedOut ? Response.json({ error: 'log in', code: 'UNAUTHENTICATED' }, { status: 401 }) : forward(request);
+    const { session } = startServer(['One.', 'Three.'], { network });
+    const chat = new AgentChat(session);
+    const seen = new Set<string>();
+    const statuses = (): string =>
+      chat.snapshot.conversation.messages
+        .map(({ status, parts: [part] }) => `${part && 'text' in part ? part.text : ''} ${status}`)
+        .join(', ');
+    chat.subscribe(() => seen.add(statuses()));
+    await chat.send('one');
+    isLoggedOut = true;
+    await chat.send('two');
+    expect(chat.snapshot).toMatchObject({ status: 'idle', error: { status: 401 } });
+    isLoggedOut = false;
+    await chat.send('three');
+    expect([...seen]).toEqual([
+      '',
+      'one sending',
+      'one complete',
+      expect.stringMatching('one complete, One. '),
+      'one complete, One. complete',
+      'one complete, One. complete, two sending',
+      'one complete, One. complete, two failed',
+      'one complete, One. complete, two failed, three sending',
+      'one complete, One. complete, two failed, three complete',
+      expect.stringMatching(', Three. '),
+      'one complete, One. complete, two failed, three complete, Three. complete',
+    ]);
+    expect(chat.snapshot.events).toHaveLength(4);
+    const before = chat.snapshot.conversation.messages;
+    for (const { id } of before) chat.discard(id);
+    const [one, reply, , ...others] = before;
+    expect(chat.snapshot.conversation.messages).toEqual([one, reply, ...others]);
+  });
+
   test('reads the session and follows the active run', async () => {
     const gate = new Gate();
     const look = new FunctionTool({ name: 'look', description: 'Looks.', execute: () => ({ color: 'blue' }) });

@@ -1,6 +1,13 @@
 import { type Event, EventloomError, type Session } from '@eventloom/core';
 import type { ClientRun, RunOptions } from '../client-run.ts';
-import { type Conversation, emptyConversation, endRun, type PersonRequest, reduceEvents } from '../conversation.ts';
+import {
+  type Conversation,
+  emptyConversation,
+  endRun,
+  type Message,
+  type PersonRequest,
+  reduceEvents,
+} from '../conversation.ts';
 import { checkOptions, isRecord, newId, wrongValue } from '../http.ts';
 import { ServerError } from '../errors.ts';
 import type { ClientSession } from '../eventloom-client.ts';
@@ -9,7 +16,10 @@ import { answerPart, type ClientMessage, messageEvent, type PersonAnswer, toCont
 /** The state of an `AgentChat` at one moment: a new object after each change. */
 export interface ChatSnapshot {
   readonly conversation: Conversation;
-  /** The events of the session, and those of later runs, oldest first and without chunks. The conversation is computed from them. */
+  /**
+   * The events of the session, and those of later runs, oldest first and without chunks. The conversation is computed from them, and has also the
+   * messages that could not be sent, until the session is read again.
+   */
   readonly events: readonly Event[];
   /** `loading`: the session is being read. `running`: a run is in progress. `reconnecting`: the connection to it was lost, or its message has not reached the server yet. */
   readonly status: 'loading' | 'idle' | 'running' | 'reconnecting';
@@ -179,7 +189,8 @@ export class AgentChat {
 
   /**
    * Sends a message of the user, shows it at once, and resolves when the run has ended. While the session is read, the message waits for that. While
-   * another run is in progress, both are read, and `run.onBusy` decides about the other one. A failure is in `snapshot.error`. Answers to requests
+   * another run is in progress, both are read, and `run.onBusy` decides about the other one. A failure is in `snapshot.error`, and a message that
+   * the server did not accept has the status `failed`. Answers to requests
    * are shown when the server has accepted them: after a refusal the requests still wait, and can be answered again. If they do not, because
    * somebody else has answered them, the session is read again.
    */
@@ -200,18 +211,24 @@ export class AgentChat {
       const requestId = newId();
       const sent = messageEvent(requestId, content);
       // The run yields answers once the server has accepted them: if it refuses them, their requests wait as before.
-      if (!content.parts?.[0]?.functionResponse) this.#add(sent);
+      if (!content.parts?.[0]?.functionResponse) this.#add(sent, 'sending');
       if (before) await before;
       const createSession = this.#options.createSession === true && !this.#exists;
-      await this.#read(
-        signal,
-        (options) => this.session.run(content, { ...this.#options.run, ...options, requestId, createSession }),
-        (invocationId = sent.id) => {
-          this.#exists = true;
-          this.#nameRun(sent.id, invocationId);
-          settle();
-        },
-      );
+      let status: Message['status'] = 'failed';
+      try {
+        await this.#read(
+          signal,
+          (options) => this.session.run(content, { ...this.#options.run, ...options, requestId, createSession }),
+          (invocationId = sent.id) => {
+            this.#exists = true;
+            status = 'complete';
+            this.#changeMessage(sent.id, { invocationId, status });
+            settle();
+          },
+        );
+      } finally {
+        if (status === 'failed') this.#changeMessage(sent.id, { status });
+      }
     };
     const sendOrRead = async (signal: AbortSignal): Promise<void> => {
       try {
@@ -227,15 +244,24 @@ export class AgentChat {
     await this.#do('running', sendOrRead, true);
   }
 
-  /** Notes the run of a message, which is known when the server has accepted it. */
-  #nameRun(id: string, invocationId: string): void {
-    const named = <T extends { readonly id: string }>(each: T): T =>
-      each.id === id ? { ...each, invocationId } : each;
+  /** Notes the run of a message, which is known when the server has accepted it, or that the message failed: it is no event then. */
+  #changeMessage(id: string, change: Partial<Pick<Message, 'invocationId' | 'status'>>): void {
+    const changed = <T extends { readonly id: string }>(each: T): T => (each.id === id ? { ...each, ...change } : each);
     const { events, conversation } = this.#snapshot;
+    const { invocationId } = change;
     this.#set({
-      events: events.map(named),
-      conversation: { ...conversation, messages: conversation.messages.map(named) },
+      events: invocationId
+        ? events.map((event) => (event.id === id ? { ...event, invocationId } : event))
+        : events.filter((event) => event.id !== id),
+      conversation: { ...conversation, messages: conversation.messages.map(changed) },
     });
+  }
+
+  /** Removes a message with the status `failed`, for example before its text is sent again. Does nothing for other messages. */
+  discard(id: string): void {
+    const { conversation } = this.#snapshot;
+    const messages = conversation.messages.filter((message) => message.id !== id || message.status !== 'failed');
+    this.#set({ conversation: { ...conversation, messages } });
   }
 
   /**
@@ -360,9 +386,12 @@ export class AgentChat {
     }
   }
 
-  #add(event: Event): void {
+  /** @param status status of the message in the event; default: that of `reduceEvents` */
+  #add(event: Event, status?: Message['status']): void {
     const { conversation, events } = this.#snapshot;
-    const next = reduceEvents(conversation, [event]);
+    let next = reduceEvents(conversation, [event]);
+    if (status)
+      next = { ...next, messages: next.messages.map((each) => (each.id === event.id ? { ...each, status } : each)) };
     if (next !== conversation) this.#set({ conversation: next, events: event.partial ? events : [...events, event] });
   }
 

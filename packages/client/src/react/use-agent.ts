@@ -25,6 +25,7 @@ export interface UseAgentResult extends Pick<ChatSnapshot, 'status' | 'error' | 
   readonly activeAgent: string | undefined;
   readonly send: AgentChat['send'];
   readonly answer: AgentChat['answer'];
+  readonly discard: AgentChat['discard'];
   readonly stop: AgentChat['stop'];
   readonly rewind: AgentChat['rewind'];
   readonly refresh: AgentChat['refresh'];
@@ -79,6 +80,7 @@ export function useAgent({ client, appName, userId, sessionId, ...options }: Use
     () => ({
       send: chat.send.bind(chat),
       answer: chat.answer.bind(chat),
+      discard: chat.discard.bind(chat),
       stop: chat.stop.bind(chat),
       rewind: chat.rewind.bind(chat),
       refresh: chat.refresh.bind(chat),
