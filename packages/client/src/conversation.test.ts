@@ -24,6 +24,52 @@ const shown = ({ messages }: Conversation): string[] =>
     return `${author}: ${said}${status === 'complete' ? '' : ` (${status})`}`;
   });
 
+describe('an agent that is called as a tool', () => {
+  const inner = { author: 'auditor', branch: 'desk.auditor@c1' };
+  const nested = { author: 'checker', branch: 'desk.auditor@c1.checker@c2' };
+  const events = (tags: readonly string[]): readonly Event[] => [
+    text('user', 'Refund me.'),
+    call('c1', 'auditor', {}, { branch: 'desk' }),
+    event({ author: 'desk', branch: inner.branch, object: 'agent.input', tags: [...tags] }),
+    text('auditor', 'A fraud?', inner),
+    call('c2', 'checker', {}, inner),
+    text('checker', 'No.', nested),
+    event({ ...inner, errorCode: 'MAX_TOKENS', actions: { stateDelta: { risk: 1 }, artifactDelta: {} } }),
+    response('c1', 'auditor', { result: 'fine' }, { branch: 'desk' }),
+    text('auditor', 'I may speak.', { branch: 'desk.auditor@c10' }),
+  ];
+
+  test('is hidden in a session that is read if the stream of its run did not show it, and its state is not', () => {
+    const read = reduce(...events(['not_streamed']));
+    expect(shown(read)).toEqual(['user: Refund me.', 'helper: call', 'auditor: I may speak.']);
+    expect(read.messages[1]?.parts).toMatchObject([{ status: 'completed' }]);
+    expect(read.state).toEqual({ risk: 1 });
+    // Events of one run may be read one after the other.
+    expect(
+      shown(events(['not_streamed']).reduce((each, next) => reduceEvents(each, [next]), emptyConversation)),
+    ).toEqual(shown(read));
+  });
+
+  test('is shown if the stream showed it', () => {
+    expect(shown(reduce(...events([])))).toEqual([
+      'user: Refund me.',
+      'helper: call',
+      'auditor: A fraud?',
+      'auditor: call',
+      'checker: No.',
+      'auditor: error',
+      'auditor: I may speak.',
+    ]);
+  });
+
+  test('is shown with its requests to the person', () => {
+    const asks = call('c3', 'approve', {}, { ...inner, longRunningToolIds: ['c3'] });
+    const read = reduce(...events(['not_streamed']), asks);
+    expect(shown(read).at(-1)).toBe('auditor: call');
+    expect(read.requests).toMatchObject([{ id: 'c3', kind: 'call' }]);
+  });
+});
+
 describe('text', () => {
   test('grows with the chunks of a reply, under one id, until the whole reply replaces them', () => {
     const chunks = [chunk('Blue', 'r1'), chunk(' sky', 'r1')];

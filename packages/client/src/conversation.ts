@@ -114,7 +114,7 @@ export interface PersonRequest {
 export interface ConversationProgress {
   /** Replies whose chunks came, and whose whole event did not, by agent and branch. */
   readonly open: ReadonlyMap<string, GrowingReply>;
-  /** Ids of all events, chunks and replies. An event that arrives a second time changes nothing. */
+  /** Ids of all events, chunks and replies, and the branches of hidden agents. An event that arrives a second time changes nothing. */
   readonly seen: IdSet;
 }
 
@@ -176,6 +176,9 @@ export function reduceEvents(conversation: Conversation, events: Iterable<Event>
     if (hasId(seen, id) || (partial && (isHidden || hasId(seen, reply)))) continue;
     draft ??= { ...conversation, messages: [...messages], progress: { open: new Map(progress.open), seen } };
     draft.progress.seen = withId(seen, id);
+    // The session has the work of an agent that was called as a tool, which the stream of the run did not show.
+    if (object === 'agent.input' && event.tags?.includes('not_streamed'))
+      draft.progress.seen = withId(draft.progress.seen, `hidden ${event.branch}`);
     if (partial) addChunk(draft, event);
     else {
       // The output of a graph node has the reply of the agent that it ran, or the id of the event with it.
@@ -245,11 +248,21 @@ function addWhole(draft: Draft, event: Event, isHidden: boolean, isRepeated: boo
   addResponses(draft, event);
   const parts = isRepeated ? [] : partsOf(event);
   addRequests(draft, event);
+  if (isInHiddenAgent(draft, event)) return;
   if (transferToAgent) parts.push({ type: 'transfer', agentName: transferToAgent });
   if (errorCode) parts.push({ type: 'error', code: errorCode, message: errorMessage });
   // The text of an agent in a graph is in its chunks alone while the run is streamed.
   const isEnd = responseId && draft.progress.open.get(keyOf(event))?.responseId === responseId;
   if (parts.length > 0 || event.interrupted || event.turnComplete || isEnd) addParts(draft, event, parts);
+}
+
+/** True for an event of an agent whose work the stream of the run does not show, except for its requests to people. */
+function isInHiddenAgent(
+  { progress: { seen } }: Draft,
+  { branch = '', longRunningToolIds: asked = [] }: Event,
+): boolean {
+  const names = branch.split('.');
+  return !asked[0] && names.some((_, at) => hasId(seen, `hidden ${names.slice(0, at + 1).join('.')}`));
 }
 
 function changeState(draft: Draft, { stateDelta, removedState = [] }: EventActions): void {

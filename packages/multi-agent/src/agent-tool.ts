@@ -41,7 +41,7 @@ export interface AgentToolConfig {
   /**
    * True shows the work of the called agent in the stream of the run: its events are yielded as they come, its text in chunks if the run
    * streams. Default false: the stream shows only the call and its result, the progress of graph nodes, and in resumable runs questions to
-   * people.
+   * people; the stored events are marked, so that chats which read the session show the same.
    */
   readonly streamInner?: boolean;
   /**

@@ -1,4 +1,5 @@
 /* oxlint-disable eslint/require-yield -- agents that yield nothing are the point */
+import { ObjectType } from '@eventloom/core';
 import { AgentTool, SequentialAgent } from '@eventloom/multi-agent';
 import { Gate, type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
@@ -8,6 +9,16 @@ import { caller, modelOf } from './fixtures/agent-tool-run.ts';
 import { responsesOf, scenario, scripted, summaryOf, textOf } from './fixtures/scenario.ts';
 
 describe('streamInner', () => {
+  test.each([
+    [true, undefined],
+    [false, ['not_streamed']],
+  ])('of %s stores the request to the inner agent with the tags %j', async (streamInner, tags) => {
+    const { run, stored } = await scenario({ agent: caller(scripted('helper', ['It is fine.']), { streamInner }) });
+    await run();
+    const request = (await stored()).find(({ object }) => object === ObjectType.agentInput);
+    expect(request?.tags).toEqual(tags);
+  });
+
   test("streams the inner agent's events, and its answer once: chunk by chunk", async () => {
     const tool = new FunctionTool({ name: 'look', description: '', execute: () => 'seen' });
     const helper = scripted('helper', [{ calls: [{ name: 'look' }] }, { chunks: ['It is ', 'fine.'] }], {

@@ -1,6 +1,7 @@
 import {
   type Event,
   type EventParams,
+  EventTag,
   type Invocation,
   type InvocationContext,
   ObjectType,
@@ -49,8 +50,9 @@ export async function* runSubInvocation(
     }
   } else {
     const { agent } = parent;
-    const { userContent: content, nodeInfo } = request;
-    const said = { author: agent.name, object: ObjectType.agentInput, content, ...(nodeInfo && { nodeInfo }) };
+    const { userContent: content, nodeInfo, streaming } = request;
+    const tags = streaming ? {} : { tags: [EventTag.notStreamed] };
+    const said = { author: agent.name, object: ObjectType.agentInput, content, ...(nodeInfo && { nodeInfo }), ...tags };
     await inTurn(async () => own.appendNew(said));
   }
   const driver = new AgentDriver(context.forAgent(request.agent));

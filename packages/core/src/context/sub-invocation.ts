@@ -21,7 +21,7 @@ export interface SubInvocation {
   readonly callId: string;
   /** The tool call that runs the agent. Its operation is the parent of the agent's. Absent for an agent that no tool runs. */
   readonly caller?: ToolContext | undefined;
-  /** True yields chunks as well, if the run streams. */
+  /** True yields chunks as well, if the run streams. False marks the stored message: the caller does not show the agent's work to readers. */
   readonly streaming: boolean;
   /** Called with each event that is stored already when an interrupted call continues. */
   readonly onRecorded?: ((event: Event) => void) | undefined;

@@ -32,4 +32,6 @@ export const EventTag = {
   imported: 'imported',
   /** Tag of responses to calls whose run was cancelled while they waited for an answer. No message can answer these calls. */
   cancelled: 'cancelled_calls',
+  /** Tag of requests (`agent.input`) to agents whose work the stream of the run does not show: see `AgentToolConfig.streamInner`. */
+  notStreamed: 'not_streamed',
 } as const;
