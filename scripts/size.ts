@@ -83,7 +83,7 @@ const bundles = [
   // The client with the state of a chat, which sends each message to its end and reads several runs (0.5 kB). Chunks that come twice,
   // replies of agents that are called as tools and in graphs, and sessions that are created again after a lost connection: 0.4 kB.
   // Answers and changes of other pages, answers that are sent once, and sessions that are read again after failures: 0.6 kB.
-  { name: 'client with a chat', entry: 'tests/size/chat.ts', budget: 9800 },
+  { name: 'client with a chat', entry: 'tests/size/chat.ts', budget: 8700 },
   // With the base classes and checks that agents load too, and without the vendors' providers. Checks of capabilities, and errors for
   // answers that are not a stream (0.6 kB); schemas of answers by the rules of OpenAI's strict mode, and errors of other servers (0.9 kB);
   // suggestions for misspelt options (0.2 kB).
