@@ -8,10 +8,12 @@ import {
   type SessionKey,
   SessionNotFoundError,
 } from '@eventloom/core';
-import { isRecord } from '@eventloom/core/internal';
+import { checkOptions, isRecord, type OptionRules, sealJson, wrongOption } from '@eventloom/core/internal';
 import type { RunAsyncParams, RunStream } from '@eventloom/runner';
 import { startWorker } from '#runtime';
 import { AsyncQueue } from './async-queue.ts';
+
+const MESSAGES = 'an async generator that yields contents, as in async function* () { yield newMessage; }';
 
 /** Parameters of `runStream`. */
 export interface RunStreamParams {
@@ -26,6 +28,15 @@ export interface RunStreamParams {
   /** Ends the stream, the run and the threads of background tools. */
   readonly abortSignal?: AbortSignal | undefined;
 }
+
+const PARAMS: OptionRules<RunStreamParams> = {
+  userId: { is: 'text', write: "'ann'" },
+  sessionId: { is: 'text', write: "'first'" },
+  inputStream: { is: 'object', wanted: 'a stream of messages', write: MESSAGES },
+  stateDelta: 'object',
+  runConfig: 'object',
+  abortSignal: 'object',
+};
 
 /** The part of a runner that a stream uses. */
 interface StreamRunner {
@@ -100,7 +111,7 @@ class BackgroundCalls {
         onMessage: (message) => {
           if (!isRecord(message)) return end({ error: `${call.name}: the script sent no object` });
           const { type, result, error, toolConfirmation: asked } = message;
-          if (type === 'worker_completed') end(isRecord(result) ? result : { result: result ?? null });
+          if (type === 'worker_completed') end(toResponse(call.name, result ?? null));
           else if (type === 'worker_error')
             end({ error: typeof error === 'string' ? error : `${call.name}: the script failed` });
           else if (type === 'require_input')
@@ -165,6 +176,18 @@ class BackgroundCalls {
   }
 }
 
+/** Converts the result of a script to a response: an error, if JSON would lose its content. */
+function toResponse(toolName: string, result: unknown): Record<string, unknown> {
+  const sealed = sealJson(result);
+  if ('fault' in sealed) {
+    const { path, reason } = sealed.fault;
+    return {
+      error: `${toolName}: the script returned a value that is not JSON: the result${path && ` at ${path}`} ${reason}`,
+    };
+  }
+  return isRecord(sealed.value) ? { ...sealed.value } : { result: sealed.value };
+}
+
 function hintOf(asked: unknown): string | undefined {
   return isRecord(asked) && typeof asked['hint'] === 'string' && asked['hint'] !== '' ? asked['hint'] : undefined;
 }
@@ -175,8 +198,12 @@ function hintOf(asked: unknown): string | undefined {
  */
 export async function* runMessages(
   runner: StreamRunner,
-  { userId, sessionId, inputStream, stateDelta, runConfig, abortSignal }: RunStreamParams,
+  params: RunStreamParams,
 ): AsyncGenerator<Event, void, undefined> {
+  checkOptions('runStream', PARAMS, params);
+  const { userId, sessionId, inputStream, stateDelta, runConfig, abortSignal } = params;
+  if (typeof inputStream?.[Symbol.asyncIterator] !== 'function')
+    throw wrongOption('runStream', 'inputStream', 'a stream of messages', inputStream, MESSAGES);
   const key = { appName: runner.appName, userId, sessionId };
   if (open.has(nameOf(key)))
     throw new ConfigurationError(`runStream: session "${sessionId}" has another stream already; end that one first`);

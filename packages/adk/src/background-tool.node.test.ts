@@ -59,6 +59,12 @@ test('a background tool asks the user, and gives its result to the model', async
 
 test.each([
   ['fails after the answer of the user', 10, 'No', 'The user stopped the calculation.'],
+  [
+    'returns what JSON would lose',
+    10,
+    'Mean',
+    'calculate: the script returned a value that is not JSON: the result at mean is NaN, which JSON cannot represent',
+  ],
   ['throws', -1, '', 'cannot start at -1'],
   ['ends without a result', 0, '', 'calculate: the script ended without a result'],
 ])('the model reads the error of a background tool that %s', async (_title, start, answer, error) => {
@@ -123,6 +129,15 @@ test('an abort ends a stream that waits', async () => {
   }
   expect(texts.at(-1)).toBe('Start at 10?');
 });
+
+test.each([undefined, {}, { inputStream: ['hi'] }, { inputStream: says('hi') }])(
+  'a stream is refused with %j as its parameters',
+  async (given) => {
+    const { runner } = await setUp([]);
+    const params = given && { userId: 'ann', sessionId: 's', ...given };
+    await expect(runner.runStream(params as never).next()).rejects.toThrow(/^runStream: /);
+  },
+);
 
 test('a second stream of a session is refused while the first one runs', async () => {
   const { runner } = await setUp(['Hello.']);

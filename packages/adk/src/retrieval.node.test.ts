@@ -96,6 +96,14 @@ test('files are embedded by Gemini with the key of the environment', async () =>
   ]);
 });
 
+test('an embedder without embed or with too few vectors, and no key, are refused', async () => {
+  const create = (given?: unknown) => FilesRetrieval.create({ ...NAMES, inputDir: folder, embedder: given as never });
+  await expect(create({})).rejects.toThrow('FilesRetrieval.create: embedder: expected an object with embed');
+  await expect(create({ embed: async () => [[1]] })).rejects.toThrow('embedder gave 1 vectors for 2 texts');
+  for (const name of ['GOOGLE_GENAI_API_KEY', 'GOOGLE_API_KEY', 'GEMINI_API_KEY']) vi.stubEnv(name, undefined);
+  await expect(create()).rejects.toThrow('FilesRetrieval.create: there is no API key; set GEMINI_API_KEY');
+});
+
 test('a folder that is missing or has no text, and a tool without an index, are refused', async () => {
   const create = (inputDir: string) => FilesRetrieval.create({ ...NAMES, inputDir, embedder });
   await expect(create(join(folder, 'none'))).rejects.toThrow('FilesRetrieval.create: inputDir: cannot be read (ENOENT');

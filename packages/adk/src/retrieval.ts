@@ -5,7 +5,7 @@ import {
   type FunctionDeclaration,
   type RunAsyncToolRequest,
 } from '@eventloom/core';
-import { checkOptions, isRecord, type OptionRules } from '@eventloom/core/internal';
+import { checkOptions, isRecord, type OptionRules, wrongOption } from '@eventloom/core/internal';
 import { type EmbeddingPurpose, GeminiEmbedder } from '@eventloom/gemini';
 import { readTextFiles } from '#runtime';
 import { geminiInitParams, unsetBaseUrl } from './gemini.ts';
@@ -127,9 +127,16 @@ export class FilesRetrieval extends LlamaIndexRetrieval {
    */
   static async create(params: FilesRetrievalParams): Promise<FilesRetrieval> {
     checkOptions('FilesRetrieval.create', CREATE, params);
-    const { inputDir, embedder = geminiEmbedder(), ...names } = params;
+    const { inputDir, embedder: given, ...names } = params;
+    if (given && typeof given.embed !== 'function')
+      throw wrongOption('FilesRetrieval.create', 'embedder', 'an object with embed', given, 'new GeminiEmbedder()');
     const passages = await readPassages(inputDir);
+    const embedder = given ?? geminiEmbedder();
     const vectors = await embedder.embed(passages, 'document');
+    if (vectors.length !== passages.length)
+      throw new ConfigurationError(
+        `FilesRetrieval.create: embedder gave ${vectors.length} vectors for ${passages.length} texts; return one for each text`,
+      );
     const index = passages.map((text, at) => ({ text, vector: vectors[at] ?? [] }));
     const retrieve = async (query: string): Promise<LlamaIndexNodeWithScore[]> => {
       const [vector = []] = await embedder.embed([query], 'query');
@@ -144,6 +151,10 @@ export class FilesRetrieval extends LlamaIndexRetrieval {
 
 function geminiEmbedder(): GeminiEmbedder {
   const { vertexai, project, location, apiKey } = geminiInitParams({});
+  if (!vertexai && !apiKey)
+    throw new ConfigurationError(
+      'FilesRetrieval.create: there is no API key; set GEMINI_API_KEY in the environment or in a file .env, or write embedder: new GeminiEmbedder({ apiKey })',
+    );
   const baseUrl = unsetBaseUrl(vertexai);
   return new GeminiEmbedder({ vertexai, project, location, apiKey, apiKeyName: 'GEMINI_API_KEY', baseUrl });
 }

@@ -93,7 +93,7 @@ describe('SecurityPlugin', () => {
       while (asked.length < 4) {
         const [request] = (await answer(runner, parts)).flatMap(getAskUserConfirmationFunctionCalls);
         if (!request) break;
-        asked.push((request.args?.['toolConfirmation'] as { hint?: string }).hint);
+        asked.push((request.args?.['toolConfirmation'] as { hint?: string } | undefined)?.hint);
         expect(calls).toEqual([]);
         const response = { id: request.id, name: REQUEST_CONFIRMATION, response: { confirmed: true } };
         parts = [{ functionResponse: response }];
