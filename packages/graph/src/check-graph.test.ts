@@ -33,6 +33,30 @@ test.each<[string, () => unknown, RegExp]>([
   ],
   ['no edge from START', () => compiled(['a'], [['a', END]]), /START/],
   [
+    'an edge to the name of END',
+    () =>
+      compiled(
+        ['a'],
+        [
+          [START, 'a'],
+          ['a', 'END'],
+        ],
+      ),
+    /"a" to "END", which is not a node; write END without quotes, which you import$/,
+  ],
+  [
+    'an edge from the name of START',
+    () =>
+      compiled(
+        ['a'],
+        [
+          ['start', 'a'],
+          ['a', END],
+        ],
+      ),
+    /starts at "start", which is not a node; write START without quotes, which you import$/,
+  ],
+  [
     'an edge to nowhere',
     () =>
       compiled(

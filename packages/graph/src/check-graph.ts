@@ -17,19 +17,26 @@ export function checkGraph(plan: GraphPlan): void {
 
 type Fail = (fault: string) => never;
 
+/** Says what to write in place of a name that no node has: it may be that of a constant, in quotes. */
+function toAdd(name: string): string {
+  const constant = name.toUpperCase();
+  return constant === 'END' || constant === 'START'
+    ? `${constant} without quotes, which you import`
+    : `addNode('${name}', …)`;
+}
+
 function checkEdges(plan: GraphPlan, fail: Fail): void {
   const { nodes, ways } = plan;
   for (const [source, way] of ways) {
     const node = nodes.get(source);
-    if (source !== START && !node)
-      fail(`an edge starts at "${source}", which is not a node; write addNode('${source}', …)`);
+    if (source !== START && !node) fail(`an edge starts at "${source}", which is not a node; write ${toAdd(source)}`);
     if (node && !canSetRoute(node) && way.routes && !way.router && !way.routes.has(DEFAULT_ROUTE))
       fail(
         `node "${source}" has routes but no function that sets one; add a DEFAULT_ROUTE, or use addConditionalEdges`,
       );
     for (const target of targetsOf(way)) {
       if (target !== END && !nodes.has(target))
-        fail(`an edge leads from ${quoted(source)} to "${target}", which is not a node; write addNode('${target}', …)`);
+        fail(`an edge leads from ${quoted(source)} to "${target}", which is not a node; write ${toAdd(target)}`);
     }
   }
   const [first = 'write'] = nodes.keys();
