@@ -53,7 +53,7 @@ const bundles = [
   // Nodes side by side in calls of tools: 0.3 kB. Messages that are checked before a run is interrupted for them: 0.2 kB.
   // Results of tools that would lose their content, and what to write instead: 0.3 kB.
   // Large sessions that are read in parts: 0.2 kB. Limits of time of runs, tools and models: 0.8 kB. Answers of another kind than their request: 0.4 kB.
-  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 108_300 },
+  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 108_500 },
   // Without live runs, which a server takes as an option.
   // The aim is 80 kB. Above it, beside the runtime's own: bounds of each user and the run policy, protocols, runs that are started
   // without a connection and report their end by webhooks, runs that are read out of their sessions, webhooks that outlive their process (2 kB),
