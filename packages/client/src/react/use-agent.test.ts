@@ -67,6 +67,16 @@ describe('a chat in a page', () => {
     expect(newest.send).toBe(send);
   });
 
+  test('keeps the client of its first rendering, so that a client of each rendering causes no further requests', async () => {
+    const server = startServer([{ text: 'Blue.' }]);
+    const others = [startServer([]), startServer([])];
+    await open(server);
+    for (const other of others) act(() => renderer?.update(elementOf(other)));
+    await act(() => newest.send('What color?'));
+    expect(shown()).toBe('idle: What color? | Blue.');
+    expect(others.map(({ requests }) => requests)).toEqual([[], []]);
+  });
+
   test('reads the other session when the session changes', async () => {
     const server = startServer([{ text: 'Blue.' }]);
     await open(server);

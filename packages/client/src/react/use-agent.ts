@@ -6,7 +6,7 @@ import type { EventloomClient } from '../eventloom-client.ts';
 
 /** Options of `useAgent`. */
 export interface UseAgentOptions extends SessionKey, AgentChatOptions {
-  /** The client of the server. Create it once, outside of the component. */
+  /** The client of the server. The chat of a session keeps the client of its first rendering, so it may be created in the component. */
   readonly client: EventloomClient;
 }
 
@@ -46,17 +46,17 @@ export interface UseAgentResult extends Pick<ChatSnapshot, 'status' | 'error' | 
  *   return messages.map(({ id, parts }) => parts.map((part) => (part.type === 'text' ? part.text : '')).join(''));
  * }
  */
-export function useAgent({ client, appName, userId, sessionId, ...options }: UseAgentOptions): UseAgentResult {
+export function useAgent({ appName, userId, sessionId, ...options }: UseAgentOptions): UseAgentResult {
   const newest = useRef(options);
   newest.current = options;
   const chat = useMemo(
     () =>
-      new AgentChat(client.session({ appName, userId, sessionId }), {
+      new AgentChat(newest.current.client.session({ appName, userId, sessionId }), {
         run: newest.current.run ?? {},
         createSession: newest.current.createSession ?? false,
         onEvent: (event) => newest.current.onEvent?.(event),
       }),
-    [client, appName, userId, sessionId],
+    [appName, userId, sessionId],
   );
   const snapshot = useSyncExternalStore(
     useMemo(() => (listener: () => void) => subscribeWithPauses(chat, listener), [chat]),
