@@ -143,6 +143,8 @@ function sayLooseEnd(end: LooseEnd): string {
       return `the run ${end.invocationId} has no end: it is open`;
     case 'call-without-response':
       return `the call ${end.callId} of the run ${end.invocationId} has no response`;
+    case 'response-without-call':
+      return `the run ${end.invocationId} has a response to ${end.callId} without its call`;
     case 'repeated-response':
       return `the call ${end.callId} of the run ${end.invocationId} has ${end.responses} responses`;
   }

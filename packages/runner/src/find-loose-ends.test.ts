@@ -147,6 +147,25 @@ test('findLooseEnds lists an unfinished run until it is closed', async () => {
   expect(await findLooseEnds(sessionService, KEY)).toEqual([]);
 });
 
+test('findLooseEnds lists a response whose call is not before it, unless it was rewound', async () => {
+  const { sessionService, session } = await scenario();
+  const append = async (id: string, params: EventParams): Promise<unknown> =>
+    sessionService.appendEvent({ session: await session(), event: createEvent({ author: 'bot', id, ...params }) });
+  const response = { functionResponse: { id: 'a', name: 'look', response: {} } };
+  await append('1', { invocationId: 'e-1', content: { parts: [response, { functionResponse: { name: 'see' } }] } });
+  await append('2', {
+    invocationId: 'e-1',
+    content: { parts: [{ functionCall: { id: 'a', name: 'look', args: {} } }] },
+  });
+  await append('3', { invocationId: 'e-1', content: { parts: [response] } });
+  expect(await findLooseEnds(sessionService, KEY)).toEqual([
+    { kind: 'response-without-call', invocationId: 'e-1', callId: 'a' },
+    { kind: 'response-without-call', invocationId: 'e-1', callId: 'see' },
+  ]);
+  await append('4', { invocationId: 'e-2', actions: { rewindBeforeInvocationId: 'e-1' } });
+  expect(await findLooseEnds(sessionService, KEY)).toEqual([]);
+});
+
 test('findLooseEnds lists calls without a response and with two, but not those of long-running work', async () => {
   const { sessionService, session } = await scenario();
   const run = { invocationId: 'e-1', executionId: 'e-1', author: 'bot' };

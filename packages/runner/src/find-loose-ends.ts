@@ -1,4 +1,10 @@
-import { type BaseSessionService, type Event, InvalidRequestError, type SessionKey } from '@eventloom/core';
+import {
+  type BaseSessionService,
+  type Event,
+  getFunctionResponses,
+  InvalidRequestError,
+  type SessionKey,
+} from '@eventloom/core';
 import {
   type SessionCall,
   Calls,
@@ -6,12 +12,13 @@ import {
   enclosureOf,
   isPersonRequest,
   isRunWaiting,
+  newestFirst,
   openAnswers,
   callsWithoutResponse,
 } from '@eventloom/core/internal';
 import { isAbandoned } from './left-calls.ts';
 
-/** A fault that `findLooseEnds` reports: a run or a call without its end, or with more than one. */
+/** A fault that `findLooseEnds` reports: a run or a call without its end, or with more than one, or a response without its call. */
 export type LooseEnd =
   /** A run without an end: it is in flight, or its process died. A run that waits for an answer does not count. */
   | { readonly kind: 'run-without-end'; readonly invocationId: string }
@@ -20,6 +27,8 @@ export type LooseEnd =
    * agent made it that was called as a tool, or that is a node of a graph, and that agent, an agent around it, or its run has ended.
    */
   | { readonly kind: 'call-without-response'; readonly invocationId: string; readonly callId: string }
+  /** A response in an event of the run, and no call before it that it belongs to. */
+  | { readonly kind: 'response-without-call'; readonly invocationId: string; readonly callId: string }
   /**
    * A call with more responses than it can have: one, or two for a request to a person. A call that people were asked about may have one more for
    * each request, which says that it waits. A long-running call takes any number.
@@ -32,7 +41,7 @@ export type LooseEnd =
     };
 
 /**
- * Checks that a session has no loose ends: each run has its end, and each call has exactly one response. Reads all of the session's events
+ * Checks that a session has no loose ends: each run has its end, each call has exactly one response, and each response has its call. Reads all of the session's events
  * and the app's open runs. Rewound events do not count. An active run of the session is listed too, without its calls.
  *
  * @throws InvalidRequestError for a value that is not a session service
@@ -64,6 +73,13 @@ export async function findLooseEnds(
     const { invocationId } = call.event;
     if (!openRuns.has(invocationId) && isLeft(calls, call))
       ends.push({ kind: 'call-without-response', invocationId, callId: call.id });
+  }
+  for (const event of [...newestFirst(events)].reverse()) {
+    const answered = new Set(calls.respondedIn(event).map(({ id }) => id));
+    for (const { id = '', name = '' } of getFunctionResponses(event)) {
+      const callId = id || name;
+      if (!answered.has(callId)) ends.push({ kind: 'response-without-call', invocationId: event.invocationId, callId });
+    }
   }
   for (const call of new Set(events.flatMap((event) => calls.madeIn(event)))) {
     const { length } = call.responses;

@@ -38,7 +38,7 @@ export function existsError(key: SessionKey): SessionAlreadyExistsError {
 /** Returns the error for a lease that is no longer valid. */
 export function staleError(lease: SessionLease): StaleWriterError {
   return new StaleWriterError(
-    `${describe(lease)}: the lease (epoch ${lease.epoch}) has ended, because it was released or another writer took the session over, or is not a lease of this session`,
+    `${describe(lease)}: the lease (epoch ${lease.epoch}) has ended, because it was released or another writer took the session over, or is not a lease of this session, or the storage lost the event before`,
   );
 }
 

@@ -246,8 +246,10 @@ export interface RecordChanges {
  *
  * Every method is one transaction. A lease of a session is live from `claimLease` until it is released, until a later lease is granted, or,
  * once it expired (`nowMs` reached the last claim, renewal or append plus `ttlMs`), until another claims the session or appends to it
- * without a lease. A write under a lease is accepted exactly while the lease is live, expired or not. A session that is created again gets
- * higher epochs than any earlier session with the same key, so that old leases stay invalid.
+ * without a lease. A write under a lease is accepted exactly while the lease is live, expired or not, but an append is stale too if it would
+ * leave a gap: if the session lacks the event that this service stored last under the lease, or that was the last one when it granted the lease,
+ * because the database was restored or replaced by a copy. A storage that cannot lose events need not check that. A session that is created
+ * again gets higher epochs than any earlier session with the same key, so that old leases stay invalid.
  */
 export interface SessionDriver {
   /** True if other processes may write to the same storage. A caller that waits for a lease then asks again at intervals. */

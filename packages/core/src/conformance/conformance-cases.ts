@@ -1,5 +1,6 @@
 import { ConfigurationError } from '../errors.ts';
 import type { Platform } from '../platform/platform.ts';
+import type { SessionKey } from '../session/session.ts';
 import { ConformanceError } from './errors.ts';
 import { Expect } from './expect.ts';
 import { ManualPlatform } from './manual-platform.ts';
@@ -28,6 +29,11 @@ export interface ServiceUnderTest<S> {
    * needs more than a few turns of the event loop for a call, such as a database, must have it.
    */
   isBusy?(): boolean;
+  /**
+   * Removes the newest event of a session from the storage of sessions, and nothing else, as a database does that replaces a failed one and lacks
+   * its last commits. Without it the storage cannot lose events, and rules about that are not tested.
+   */
+  loseEvent?(key: SessionKey): Promise<void> | void;
   /** Called when the case has ended, even if it failed. */
   close?(): Promise<void> | void;
 }
@@ -44,6 +50,8 @@ export interface ConformanceSubject<S> {
   another(): Promise<S>;
   /** True while the storage works on a call. */
   isBusy(): boolean;
+  /** Removes the newest event of a session from the storage; undefined if it cannot lose events. */
+  readonly loseEvent: ((key: SessionKey) => Promise<void>) | undefined;
   readonly platform: ManualPlatform;
   readonly expect: Expect;
 }
@@ -85,9 +93,11 @@ export function conformanceCases<S>(
         const subject = await makeService({ platform });
         const { service, maxBytes } = subject;
         const isBusy = (): boolean => subject.isBusy?.() ?? false;
+        const loseEvent = subject.loseEvent && (async (key: SessionKey) => subject.loseEvent?.(key));
         try {
           const another = async () => (await subject.another?.()) ?? service;
-          await withinTime(id, hangMs, check({ service, maxBytes, another, isBusy, platform, expect: new Expect(id) }));
+          const expect = new Expect(id);
+          await withinTime(id, hangMs, check({ service, maxBytes, another, isBusy, loseEvent, platform, expect }));
         } catch (error) {
           throw ConformanceError.isInstance(error) ? error : new ConformanceError(id, 'the case', 'no error', error);
         } finally {

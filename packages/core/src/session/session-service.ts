@@ -267,7 +267,8 @@ export abstract class BaseSessionService {
    * is changed and the stored event is returned. A partial event is returned unchanged and not stored. The returned
    * event, also in the session object, is a frozen copy; the given event is not modified.
    * @throws SessionNotFoundError, also if the session was deleted and created again
-   * @throws StaleWriterError if the lease no longer holds the session; nothing is changed
+   * @throws StaleWriterError if the lease no longer holds the session, or if the storage lost the event that was appended before under the lease,
+   * as a database does that is replaced by an older copy; nothing is changed
    * @throws SessionBusyError without a lease, if the session stays busy
    * @throws StateKeyError and StateValueError for a delta that cannot be stored; nothing is changed
    * @throws InvalidEventError for an event that is not JSON, or with a known field of another type; a known field that

@@ -1,8 +1,15 @@
-import { SessionBusyError, type SessionLease, SessionNotFoundError } from '@eventloom/core';
+import {
+  type Event,
+  type Session,
+  SessionBusyError,
+  type SessionLease,
+  SessionNotFoundError,
+  StaleWriterError,
+} from '@eventloom/core';
 import type { SessionRule } from './session-rule.ts';
 import { EPOCH_CYCLE } from '@eventloom/core/internal';
 import { expectStale } from './expect-stale.ts';
-import { idsOf, KEY, OTHER_KEY, readSession, sampleEvent, stateEvent } from './samples.ts';
+import { appendAll, idsOf, KEY, OTHER_KEY, readSession, sampleEvent, stateEvent } from './samples.ts';
 
 /** Rules about which lease may write to a session. */
 export const leaseRules: readonly SessionRule[] = [
@@ -89,6 +96,66 @@ export const leaseRules: readonly SessionRule[] = [
       expect.same('the session', await readSession(subject), before);
       await service.appendEvent({ session, event: sampleEvent('after'), lease });
       expect.same('the events', idsOf(await readSession(subject)), ['before', 'after']);
+    },
+  },
+  {
+    id: 'lease.lost-event',
+    title:
+      'If the storage lost the event before it, an append under a lease is StaleWriterError and changes nothing; one under a new lease is stored.',
+    async check(subject) {
+      const { service, loseEvent, expect } = subject;
+      if (!loseEvent) return;
+      const outcome = { state: 'completed' } as const;
+      const appends: Readonly<
+        Record<string, (session: Session, lease: SessionLease, event: Event) => Promise<unknown>>
+      > = {
+        one: (session, lease, event) => service.appendEvent({ session, lease, event }),
+        several: (session, lease, event) => service.appendEvents({ session, lease, appends: [{ event }] }),
+        last: (session, lease, event) => service.endRun(lease, { session, event, outcome }),
+      };
+      for (const [name, append] of Object.entries(appends)) {
+        for (const before of ['message', 'event', 'events', 'nothing'] as const) {
+          const key = { ...KEY, sessionId: `${name} after ${before}` };
+          const created = await service.createSession(key);
+          await appendAll(service, created, ['zero']);
+          const message = before === 'nothing' ? undefined : sampleEvent('message', { invocationId: 'e-1' });
+          const { session, lease } = await service.beginRun({ ...key, invocationId: 'e-1', message });
+          const event = sampleEvent('one');
+          if (before === 'event') await service.appendEvent({ session, lease, event });
+          if (before === 'events') await service.appendEvents({ session, lease, appends: [{ event }] });
+          await loseEvent(key);
+          const left = await readSession(subject, key);
+          const refused = append(session, lease, sampleEvent('two'));
+          await expect.rejects(`${name} after ${before}`, refused, StaleWriterError);
+          expect.same(`the session of ${name} after ${before}`, await readSession(subject, key), left);
+          const next = await service.acquireLease({ ...key, onBusy: 'interrupt' });
+          await service.appendEvent({ session: left, lease: next, event: sampleEvent('three') });
+          const stored = idsOf(await readSession(subject, key));
+          expect.same(`the events of ${name} after ${before}`, stored, [...idsOf(left).slice(0, -1), 'three']);
+        }
+      }
+    },
+  },
+  {
+    id: 'lease.replaced-event',
+    title:
+      'If the storage has another event in place of the one before it, an append under a lease is StaleWriterError.',
+    async check(subject) {
+      const { service, loseEvent, expect } = subject;
+      if (!loseEvent) return;
+      const session = await service.createSession(KEY);
+      const lease = await service.acquireLease(KEY);
+      await service.appendEvent({ session, lease, event: sampleEvent('one') });
+      await service.appendEvent({ session, lease, event: sampleEvent('two') });
+      await loseEvent(KEY);
+      // A copy of the lease may be known as little as that of another process, which was granted the same epoch after the loss.
+      const other = await readSession(subject);
+      const another = await subject.another();
+      await another.appendEvent({ session: other, lease: { ...lease }, event: sampleEvent('other') });
+      await another.appendEvent({ session: other, lease: { ...lease }, event: sampleEvent('more') });
+      const refused = service.appendEvent({ session, lease, event: sampleEvent('three') });
+      await expect.rejects('the append', refused, StaleWriterError);
+      expect.same('the events', idsOf(await readSession(subject)), ['one', 'other', 'more']);
     },
   },
   {

@@ -52,6 +52,7 @@ export function promisedMaker(makeService: MakeService<BaseSessionService>): Mak
       ...(made.maxBytes === undefined ? {} : { maxBytes: made.maxBytes }),
       another: async () => toPromised((await made.another?.()) ?? made.service),
       isBusy: () => made.isBusy?.() ?? false,
+      ...(made.loseEvent ? { loseEvent: (key) => made.loseEvent?.(key) } : {}),
       close: () => made.close?.(),
     };
   };

@@ -1,6 +1,7 @@
 import { runInDurableObject } from 'cloudflare:test';
 import { type DurableObjectStorage, env } from 'cloudflare:workers';
 import { describe, expect, test } from 'vitest';
+import type { SessionKey } from '@eventloom/core';
 import { limitRows } from '@eventloom/test-workers';
 import { sessionServiceConformance } from '../conformance/index.ts';
 import { DurableObjectSessionService } from './durable-object-session-service.ts';
@@ -35,7 +36,18 @@ describe.each([
       if (!storage) return expect.unreachable('a case runs inside an object');
       const service = new DurableObjectSessionService({ storage, platform, ...options });
       limitRows(storage);
-      return { service, maxBytes: 16_777_216 };
+      const { sql } = storage;
+      const loseEvent = ({ appName, userId, sessionId }: SessionKey): void => {
+        sql.exec(
+          `DELETE FROM eventloom_events WHERE pk = (
+            SELECT max(pk) FROM eventloom_events WHERE session = (
+              SELECT pk FROM eventloom_sessions WHERE app_name = ? AND user_id = ? AND session_id = ?))`,
+          appName,
+          userId,
+          sessionId,
+        );
+      };
+      return { service, maxBytes: 16_777_216, loseEvent };
     },
     { deviations },
   );

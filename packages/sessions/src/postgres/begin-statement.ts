@@ -49,7 +49,7 @@ export function beginStatement(tables: Tables, change: StateChange, isNarrowed: 
       LEFT JOIN target ON target.pk = writer.pk
       WHERE target.compacted_until IS NULL OR target.compacted_until < $15
       ON CONFLICT DO NOTHING
-      RETURNING session AS pk, seq, high_timestamp, compacted_until, epoch
+      RETURNING session AS pk, seq, event_id, high_timestamp, compacted_until, epoch
     ), claimed AS (
       UPDATE ${sessions} SET epoch = (SELECT epoch FROM stored), ${leaseOfClaim(tables)}, ${RUN_OF_CLAIM}, ${listedSql('$4')}
       WHERE ${THIS_SESSION} AND EXISTS (SELECT FROM stored)
@@ -72,6 +72,7 @@ function claimRow(tables: Tables): string {
     now: tables.clock('$4'),
     epoch: 'stored.epoch',
     seq: 'stored.seq',
+    event_id: 'stored.event_id',
     high_timestamp: 'stored.high_timestamp',
     compacted_until: 'stored.compacted_until',
     open_run: 'open_run',

@@ -62,9 +62,11 @@ export class EventAppender {
       const position = lease && this.#positions.get(lease.epoch);
       const seq = await this.#insert(this.#database.run, insertion, lease, false, position);
       if (seq !== undefined) return { status: 'stored', seq };
-      const refusal = await this.#refuse(this.#database.run, append, end);
+      const refusal = await this.#refuse(this.#database.run, append, end, position);
       if (refusal) return refusal;
-      const outcome = await this.#database.transaction((run) => this.#appendLocked(run, append, end, insertion));
+      const outcome = await this.#database.transaction((run) =>
+        this.#appendLocked(run, append, end, insertion, position),
+      );
       if (outcome) return outcome;
     }
   }
@@ -93,20 +95,27 @@ export class EventAppender {
       append,
       insertion: { statement: this.#append[changeOf(append)], values: valuesOf(append) },
     }));
-    const outcomes = await this.#database.transaction(async (run) => {
+    const { epoch } = first.lease;
+    const position = this.#positions.get(epoch);
+    const { outcomes, last } = await this.#database.transaction(async (run) => {
       await this.lock(run, first);
       const done: AppendOutcome[] = [];
+      let stored: PositionRow | undefined;
       for (const { append, insertion } of insertions) {
-        const refusal = await this.#refusalOf(run, append, false);
-        // The position of the lease is not valid before the commit.
-        const seq = refusal ? undefined : await this.#insert(run, insertion, undefined, true);
-        const outcome: AppendOutcome = refusal ?? (seq === undefined ? { status: 'stale' } : { status: 'stored', seq });
+        const refusal = await this.#refusalOf(run, append, false, position);
+        const [row] = refusal
+          ? []
+          : ((await run(insertion.statement, insertion.values(true))) as readonly PositionRow[]);
+        stored = row ?? stored;
+        const outcome: AppendOutcome =
+          refusal ?? (row ? { status: 'stored', seq: Number(row.seq) } : { status: 'stale' });
         done.push(outcome);
         if (outcome.status !== 'stored' && outcome.status !== 'duplicate') break;
       }
-      return done;
+      return { outcomes: done, last: stored };
     });
-    this.#positions.delete(first.lease.epoch);
+    // The position of the lease is not valid before the commit.
+    if (last) this.#positions.set(epoch, last);
     return outcomes;
   }
 
@@ -124,9 +133,10 @@ export class EventAppender {
     append: EventAppend,
     end: RunEnd | undefined,
     insertion: Insertion,
+    position: WriterPosition | undefined,
   ): Promise<AppendOutcome | undefined> {
     await this.lock(run, append);
-    const refusal = await this.#refuse(run, append, end);
+    const refusal = await this.#refuse(run, append, end, position);
     if (refusal) return refusal;
     const { appName, userId, sessionId, lease } = append;
     const seq = await this.#insert(run, insertion, lease, true);
@@ -164,8 +174,13 @@ export class EventAppender {
   }
 
   /** Returns the refusal like `#refusalOf`, and releases the lease of a run whose last event is already stored. */
-  async #refuse(run: RunStatement, append: EventAppend, end?: RunEnd): Promise<AppendRefusal | undefined> {
-    const refusal = await this.#refusalOf(run, append, end !== undefined);
+  async #refuse(
+    run: RunStatement,
+    append: EventAppend,
+    end: RunEnd | undefined,
+    position: WriterPosition | undefined,
+  ): Promise<AppendRefusal | undefined> {
+    const refusal = await this.#refusalOf(run, append, end !== undefined, position);
     if (end && refusal?.status === 'duplicate')
       await run(this.#release, [...releaseValues(end.lease, end.keepRunOpen), ...outcomeValues(end), []]);
     return refusal;
@@ -175,15 +190,23 @@ export class EventAppender {
    * Returns the reason why the append is refused; undefined if it is possible now.
    *
    * @param isLast true for the last event of a run, which is looked up before the lease
+   * @param position the position of the lease, if it is known: an append over a gap is refused
    * @throws ConfigurationError if the tables have another version
    */
-  async #refusalOf(run: RunStatement, append: EventAppend, isLast: boolean): Promise<AppendRefusal | undefined> {
+  async #refusalOf(
+    run: RunStatement,
+    append: EventAppend,
+    isLast: boolean,
+    position?: WriterPosition,
+  ): Promise<AppendRefusal | undefined> {
     const { appName, userId, sessionId, incarnation, event, lease, nowMs } = append;
-    const values = [appName, userId, sessionId, event.id, ...this.#database.clockValues(nowMs)];
+    const { seq = null, eventId = null } = position ?? {};
+    const values = [appName, userId, sessionId, event.id, seq, eventId, ...this.#database.clockValues(nowMs)];
     const [row] = (await run(this.#refusal, values)) as readonly RefusalRow[];
     checkCurrent(Number(row?.version));
     if (!row || row.pk !== incarnation) return { status: 'missing' };
-    const isStale = lease && !(Number(row.lease_until) > 0 && Number(row.epoch) === lease.epoch);
+    const isLive = Number(row.lease_until) > 0 && Number(row.epoch) === lease?.epoch;
+    const isStale = lease && !(isLive && row.has_position);
     if (isStale && !(isLast && row.event !== null)) return { status: 'stale' };
     const leftMs = Number(row.held_until) - Number(row.now);
     if (!lease && leftMs > 0) return { status: 'busy', freeAtMs: nowMs + leftMs };
@@ -247,7 +270,7 @@ function valuesOf(append: EventAppend, end?: RunEnd): Insertion['values'] {
   const lists = stateValues(append);
   const release = end ? [...releaseParts(end.lease, end.keepRunOpen), ...outcomeValues(end)] : [];
   return (isExpired, position) => {
-    const { seq = null, highTimestamp = null, compactedUntil = null } = position ?? {};
-    return [...key, ...row, isExpired, seq, highTimestamp, compactedUntil, ...release, ...lists];
+    const { seq = null, eventId = null, highTimestamp = null, compactedUntil = null } = position ?? {};
+    return [...key, ...row, isExpired, seq, eventId, highTimestamp, compactedUntil, ...release, ...lists];
   };
 }

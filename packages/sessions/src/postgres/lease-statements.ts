@@ -168,7 +168,7 @@ export function leaseStatements(tables: Tables) {
             AND (SELECT awaited_until FROM target) IS NULL)${forRun ? ` AND ${MAY_BEGIN} AND ($15::bigint IS NULL OR epoch = $15)` : ''}
         RETURNING pk, epoch
       ), ${ticketsOfClaim(tables, 'claimed')}${forRun ? `, ${recordOfRun(tables, '(SELECT pk, (SELECT seq FROM target) + 1 AS seq FROM claimed)')}` : ''}
-      SELECT version, pk, held_until, awaited_until, ${tables.clock('$4')} AS now, seq, high_timestamp, compacted_until, (SELECT epoch FROM claimed) AS epoch
+      SELECT version, pk, held_until, awaited_until, ${tables.clock('$4')} AS now, seq, event_id, high_timestamp, compacted_until, (SELECT epoch FROM claimed) AS epoch
         ${forRun ? ', seen, open_run, attempts, open_resumable, known_as, first_seq' : ''}
       FROM (SELECT ${versionSql(tables)} AS version) AS tables LEFT JOIN target ON true`);
   }
@@ -188,7 +188,7 @@ export function claimTarget(tables: Tables, ticket: number, forRun = false): str
       ) AS first_seq`;
   return `
     SELECT session.pk, session.user_id, session.session_id, ${HELD_UNTIL} AS held_until, coalesce(last.seq, 0) AS seq,
-      last.high_timestamp, last.compacted_until, coalesce(last.appended_at, created_at) AS updated_at, (
+      last.event_id, last.high_timestamp, last.compacted_until, coalesce(last.appended_at, created_at) AS updated_at, (
         SELECT max(expires_at) FROM ${tables.tickets}
         WHERE ${THIS_SESSION} AND expires_at > ${tables.clock('$4')}
           AND ($${ticket}::text IS NULL OR (since, id) < (${since(tables, ticket)}, $${ticket}))

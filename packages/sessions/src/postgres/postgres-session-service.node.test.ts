@@ -1,5 +1,6 @@
 import { useTestDatabase } from '@eventloom/test-postgres';
 import { beforeAll, describe, expect, test } from 'vitest';
+import type { SessionKey } from '@eventloom/core';
 import { sessionServiceConformance } from '../conformance/index.ts';
 import { PostgresSessionService } from './postgres-session-service.ts';
 
@@ -14,6 +15,16 @@ beforeAll(async () => {
   deleteRows = rows.map(({ name }) => `DELETE FROM ${name}`).join(';');
 });
 
+async function loseEvent({ appName, userId, sessionId }: SessionKey): Promise<void> {
+  await pool.query(
+    `DELETE FROM eventloom_events USING (
+      SELECT session, max(seq) AS seq FROM eventloom_events JOIN eventloom_sessions ON session = pk
+      WHERE app_name = $1 AND user_id = $2 AND session_id = $3 GROUP BY session
+    ) AS last WHERE eventloom_events.session = last.session AND eventloom_events.seq = last.seq`,
+    [appName, userId, sessionId],
+  );
+}
+
 describe('PostgresSessionService keeps the contract', () => {
   const isBusy = (): boolean => pool.waitingCount > 0 || pool.idleCount < pool.totalCount;
   const cases = sessionServiceConformance(async ({ platform }) => {
@@ -23,7 +34,7 @@ describe('PostgresSessionService keeps the contract', () => {
     // Advancing the clock must not end a statement in progress.
     const another = () =>
       new PostgresSessionService({ pool, platform, queryTimeoutMs: 86_400_000, leaseClock: 'platform' });
-    return { service: another(), another, isBusy };
+    return { service: another(), another, isBusy, loseEvent };
   });
   for (const { id, title, run } of cases) test(`${id}: ${title}`, run);
 });

@@ -23,7 +23,7 @@ export const LAG_MS = 60_000;
  */
 export function joinLastEvent({ events }: Tables, condition = 'true'): string {
   return `LEFT JOIN LATERAL (
-      SELECT seq, high_timestamp, compacted_until, appended_at, renewed_at, epoch FROM ${events} AS event
+      SELECT seq, event_id, high_timestamp, compacted_until, appended_at, renewed_at, epoch FROM ${events} AS event
       WHERE event.session = session.pk AND ${condition} ORDER BY seq DESC LIMIT 1
     ) AS last ON true`;
 }

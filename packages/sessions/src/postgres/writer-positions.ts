@@ -2,6 +2,8 @@
 export interface WriterPosition {
   /** The sequence number of the last event; 0 before the first event. */
   readonly seq: number;
+  /** The id of the last event; null before the first event. */
+  readonly eventId: string | null;
   /** The latest timestamp of all events, in seconds; null before the first event. */
   readonly highTimestamp: number | null;
   /** The end of the compacted time range, in seconds; null without a compaction. */
@@ -11,6 +13,7 @@ export interface WriterPosition {
 /** The columns of a row with a position. Integers of SQL are returned as text. */
 export interface PositionRow {
   readonly seq: unknown;
+  readonly event_id: string | null;
   readonly high_timestamp: number | null;
   readonly compacted_until: number | null;
 }
@@ -20,7 +23,7 @@ const MAX_LEASES = 10_000;
 
 /**
  * Positions at which lease holders append next, by epoch. They stay valid because only the holder appends. An append with a known position
- * does not query it, and an append with a wrong position is refused because its number is taken.
+ * does not query it. It is refused if its number is taken, and if the event at the position is not, or no longer, in the session.
  */
 export class WriterPositions {
   readonly #byEpoch = new Map<number, WriterPosition>();
@@ -29,8 +32,13 @@ export class WriterPositions {
     return this.#byEpoch.get(epoch);
   }
 
-  set(epoch: number, { seq, high_timestamp, compacted_until }: PositionRow): void {
-    this.#byEpoch.set(epoch, { seq: Number(seq), highTimestamp: high_timestamp, compactedUntil: compacted_until });
+  set(epoch: number, { seq, event_id, high_timestamp, compacted_until }: PositionRow): void {
+    this.#byEpoch.set(epoch, {
+      seq: Number(seq),
+      eventId: event_id,
+      highTimestamp: high_timestamp,
+      compactedUntil: compacted_until,
+    });
     if (this.#byEpoch.size <= MAX_LEASES) return;
     for (const oldest of this.#byEpoch.keys()) {
       this.#byEpoch.delete(oldest);

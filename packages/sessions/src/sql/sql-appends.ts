@@ -2,7 +2,7 @@ import type { Event, SessionLease } from '@eventloom/core';
 import type { AppendCheck, AppendOutcome, EventAppend, RunClaim, RunEnd, RunMessage } from '../session-driver.ts';
 import { findSession } from './find-session.ts';
 import type { SqlConnection } from './sql-connection.ts';
-import { type EventPlace, nextHighTimestamp, type SqlEvents } from './sql-events.ts';
+import { type NextPlace, nextHighTimestamp, type SqlEvents } from './sql-events.ts';
 import type { SessionWriter, SqlLeases } from './sql-leases.ts';
 import type { SqlListing } from './sql-listing.ts';
 import type { SqlState } from './sql-state.ts';
@@ -48,6 +48,7 @@ export class SqlAppends {
       const place = {
         pk,
         seq: writer.lastSeq + 1,
+        lastId: writer.lastId,
         highTimestamp: nextHighTimestamp(writer.highTimestamp, event.timestamp),
       };
       const isListed = listing.isCurrent(writer.listedAt, nowMs);
@@ -60,12 +61,13 @@ export class SqlAppends {
       const isSingle = !end && isListed && append.writes.length === 0 && text.startsWith('{');
       if (isSingle ? next() : this.#connection.write(next)) {
         writer.lastSeq = place.seq;
+        writer.lastId = event.id;
         writer.highTimestamp = place.highTimestamp;
         if (!isListed) writer.listedAt = nowMs;
         return { status: 'stored', seq: place.seq };
       }
     }
-    const { outcome, writer: found } = this.#connection.write(() => this.#appendAnywhere(append, text, end));
+    const { outcome, writer: found } = this.#connection.write(() => this.#appendAnywhere(append, text, end, writer));
     // The position is remembered only after the commit, which may fail.
     if (lease && found) leases.remember(lease, found);
     return outcome;
@@ -87,17 +89,18 @@ export class SqlAppends {
   appendAll(appends: readonly EventAppend[]): AppendOutcome[] {
     const { events, leases } = this.#parts;
     const texts = appends.map(({ event }) => events.toText(event));
+    const lease = appends[0]?.lease;
+    const writer = lease && leases.writerOf(lease);
     const found = this.#connection.write(() => {
       const done: AppendResult[] = [];
       for (const [index, append] of appends.entries()) {
-        const result = this.#appendAnywhere(append, texts[index] ?? '', undefined);
+        const result = this.#appendAnywhere(append, texts[index] ?? '', undefined, writer);
         done.push(result);
         if (result.outcome.status !== 'stored' && result.outcome.status !== 'duplicate') break;
       }
       return done;
     });
-    const lease = appends[0]?.lease;
-    const last = found.findLast(({ writer }) => writer)?.writer;
+    const last = found.findLast((result) => result.writer)?.writer;
     if (lease && last) leases.remember(lease, last);
     return found.map(({ outcome }) => outcome);
   }
@@ -116,19 +119,23 @@ export class SqlAppends {
     const { events, leases, listing } = this.#parts;
     const { pk } = row;
     const highTimestamp = nextHighTimestamp(row.high_timestamp ?? -Infinity, event.timestamp);
-    const place = { pk, seq: row.last_seq + 1, highTimestamp };
+    const place = { pk, seq: row.last_seq + 1, lastId: row.last_id, highTimestamp };
     const isListed = listing.isCurrent(row.listed_at, nowMs);
     const append = { appName, userId, event, writes, nowMs };
     if (!this.#appendNext(append, lease, place, events.toText(event), isListed)) return events.find(pk, event.id);
-    leases.remember(lease, { pk, lastSeq: place.seq, highTimestamp, listedAt: isListed ? row.listed_at : nowMs });
+    const listedAt = isListed ? row.listed_at : nowMs;
+    leases.remember(lease, { pk, lastSeq: place.seq, lastId: event.id, highTimestamp, listedAt });
     return undefined;
   }
 
-  /** Appends at a known position. Returns false and changes nothing if the lease is not live, or if the event's id or number is taken. */
+  /**
+   * Appends at a known position. Returns false and changes nothing if the lease is not live, the event's id or number is taken, or the session
+   * lacks the event before.
+   */
   #appendNext(
     { appName, userId, event, writes, nowMs }: Pick<EventAppend, 'appName' | 'userId' | 'event' | 'writes' | 'nowMs'>,
     { epoch }: SessionLease,
-    place: EventPlace,
+    place: NextPlace,
     text: string,
     isListed: boolean,
   ): boolean {
@@ -139,15 +146,25 @@ export class SqlAppends {
     return true;
   }
 
-  /** Appends after reading the session; the outcome has the reason if nothing is appended. */
-  #appendAnywhere(append: EventAppend, text: string, end: RunEnd | undefined): AppendResult {
+  /**
+   * Appends after reading the session; the outcome has the reason if nothing is appended.
+   * @param known the position of the lease, if it is known: an append over a gap is refused
+   */
+  #appendAnywhere(
+    append: EventAppend,
+    text: string,
+    end: RunEnd | undefined,
+    known: SessionWriter | undefined,
+  ): AppendResult {
     const { events, state, listing, leases } = this.#parts;
     const { appName, userId, sessionId, event, nowMs, lease } = append;
     const row = findSession(this.#sql, append);
     if (!row || String(row.pk) !== append.incarnation) return { outcome: { status: 'missing' } };
     const { pk, epoch } = row;
     const held = row.free_at > 0;
-    const isStale = lease !== undefined && !(held && epoch === lease.epoch);
+    const isStale =
+      lease !== undefined &&
+      !(held && epoch === lease.epoch && (!known || events.has(pk, known.lastSeq, known.lastId)));
     if (isStale && !end) return { outcome: { status: 'stale' } };
     if (!lease && held && row.free_at > nowMs) return { outcome: { status: 'busy', freeAtMs: row.free_at } };
     const duplicate = events.find(pk, event.id);
@@ -165,6 +182,9 @@ export class SqlAppends {
     if (end) leases.release(end.lease, end.keepRunOpen, end);
     else if (!lease && held) leases.release({ appName, userId, sessionId, epoch }, true);
     const listedAt = isListed ? row.listed_at : nowMs;
-    return { outcome: { status: 'stored', seq }, writer: { pk, lastSeq: seq, highTimestamp, listedAt } };
+    return {
+      outcome: { status: 'stored', seq },
+      writer: { pk, lastSeq: seq, lastId: event.id, highTimestamp, listedAt },
+    };
   }
 }

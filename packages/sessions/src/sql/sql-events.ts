@@ -8,12 +8,17 @@ import type { SessionRow, SqlStatements } from './statements.ts';
 const RANGE = 1000;
 
 /** The position of an event to insert. */
-export interface EventPlace {
+interface EventPlace {
   /** Key of the session. */
   readonly pk: number;
   readonly seq: number;
   /** The high timestamp of the session after the event; see `nextHighTimestamp`. */
   readonly highTimestamp: number;
+}
+
+/** The position of an event to insert after the one with an id; null for the first event. */
+export interface NextPlace extends EventPlace {
+  readonly lastId: string | null;
 }
 
 /**
@@ -55,12 +60,38 @@ export class SqlEvents {
 
   /** Stores an event of a session whose latest lease has this epoch. */
   insert(place: EventPlace, event: Event, text: string, nowMs: number, epoch: number): void {
-    this.#sql.insertEvent.run(...rowOf(place, event, text, nowMs, epoch));
+    const { pk, seq, highTimestamp } = place;
+    const timestamp = timestampOf(place, event);
+    const end = compactionEndOf(event);
+    this.#sql.insertEvent.run(pk, seq, event.id, epoch, nowMs, highTimestamp, timestamp, end, text);
   }
 
-  /** Stores an event. Returns false and stores nothing if the lease is not live, or the event's id or number is taken. */
-  insertUnderLease(place: EventPlace, event: Event, text: string, nowMs: number, epoch: number): boolean {
-    return this.#sql.insertEventUnderLease.run(...rowOf(place, event, text, nowMs, epoch)).changes !== 0;
+  /**
+   * Stores an event after the one with the id `lastId`. Returns false and stores nothing if the lease is not live, the event's id or number is
+   * taken, or the session lacks that event.
+   */
+  insertUnderLease(place: NextPlace, event: Event, text: string, nowMs: number, epoch: number): boolean {
+    const { pk, seq, highTimestamp, lastId } = place;
+    const timestamp = timestampOf(place, event);
+    const end = compactionEndOf(event);
+    const inserted = this.#sql.insertEventUnderLease.run(
+      pk,
+      seq,
+      event.id,
+      epoch,
+      nowMs,
+      highTimestamp,
+      timestamp,
+      end,
+      text,
+      lastId,
+    );
+    return inserted.changes !== 0;
+  }
+
+  /** Returns true if a session has the event at the position of its writer. */
+  has(pk: number, seq: number, eventId: string | null): boolean {
+    return (this.#sql.eventId.get(pk, seq)?.['event_id'] ?? null) === eventId;
   }
 
   /** Reads a window. The cost is that of the returned events and one search by bisection or index. */
@@ -161,11 +192,13 @@ export class SqlEvents {
   }
 }
 
-/** Returns the values of an event's columns. */
-function rowOf({ pk, seq, highTimestamp }: EventPlace, event: Event, text: string, nowMs: number, epoch: number) {
-  const timestamp = highTimestamp === Infinity ? event.timestamp : null;
-  const compactionEnd = event.actions.compaction?.endTimestamp ?? null;
-  return [pk, seq, event.id, epoch, nowMs, highTimestamp, timestamp, compactionEnd, text] as const;
+/** Returns the timestamp to store of an event: only from the first on that is out of order. */
+function timestampOf({ highTimestamp }: EventPlace, { timestamp }: Event): number | null {
+  return highTimestamp === Infinity ? timestamp : null;
+}
+
+function compactionEndOf({ actions }: Event): number | null {
+  return actions.compaction?.endTimestamp ?? null;
 }
 
 /**

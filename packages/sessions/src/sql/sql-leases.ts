@@ -20,6 +20,8 @@ type OpenRunColumns = Pick<SessionRow, 'open_run' | 'open_request' | 'open_first
 export interface SessionWriter {
   readonly pk: number;
   lastSeq: number;
+  /** The id of the last event; null before the first event. */
+  lastId: string | null;
   highTimestamp: number;
   listedAt: number;
 }
@@ -98,6 +100,7 @@ export class SqlLeases {
     this.#writers.set(lease, {
       pk: row.pk,
       lastSeq: row.last_seq,
+      lastId: row.last_id,
       highTimestamp: row.high_timestamp ?? -Infinity,
       listedAt: row.listed_at,
     });

@@ -43,6 +43,7 @@ const SESSION_COLUMNS = `
   iif(hold.lease_until > 0, max(hold.lease_until, iif(last.epoch = hold.epoch, hold.lease_ttl + last.appended_at, 0)), 0) AS free_at,
   hold.open_run, hold.open_request, hold.open_first_seq, hold.open_attempts, hold.open_resumable,
   coalesce(last.pk & ${SEQ_MASK}, 0) AS last_seq,
+  last.event_id AS last_id,
   last.high_timestamp,
   coalesce(last.appended_at, session.created_at) AS updated_at,
   ${VERSION} AS version`;
@@ -90,6 +91,8 @@ export interface SessionRow {
   readonly open_attempts: number | null;
   readonly open_resumable: number | null;
   readonly last_seq: number;
+  /** The id of the last event; null before the first event. */
+  readonly last_id: string | null;
   readonly high_timestamp: number | null;
   readonly updated_at: number;
   /** The version of the tables. */
@@ -222,10 +225,15 @@ const SQL = {
   eventById: 'SELECT event FROM eventloom_events WHERE session = ?1 AND event_id = ?2',
   insertEvent: `
     INSERT INTO eventloom_events (${EVENT_COLUMNS}) VALUES (${EVENT_VALUES})`,
-  /** Inserts an event. Writes nothing if the lease is not live, or the event's id or sequence number is taken. */
+  eventId: `SELECT event_id FROM eventloom_events WHERE pk = ${eventKey('?1', '?2')}`,
+  /**
+   * Inserts an event after the one with the id ?10, or as the first one for null. Writes nothing if the lease is not live, the event's id or
+   * sequence number is taken, or the event before is not that one.
+   */
   insertEventUnderLease: `
     INSERT INTO eventloom_events (${EVENT_COLUMNS}) SELECT ${EVENT_VALUES}
     FROM eventloom_holds WHERE session = ?1 AND epoch = ?4 AND lease_until > 0
+      AND (SELECT event_id FROM eventloom_events WHERE pk = ${eventKey('?1', '(?2 - 1)')}) IS ?10
     ON CONFLICT DO NOTHING`,
 
   /** Grants the lease of the epoch ?2 until ?3, extended by ?4 from each append, and keeps the open run. */

@@ -1,6 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { SessionKey } from '@eventloom/core';
 import { afterAll, describe, expect, test } from 'vitest';
 import { sessionServiceConformance } from '../conformance/index.ts';
 import { SqliteSessionService } from './sqlite-session-service.ts';
@@ -19,7 +21,18 @@ describe('SqliteSessionService keeps the contract', () => {
       return service;
     };
     const close = (): void => opened.forEach((service) => service.close());
-    return { service: another(), another, close };
+    const loseEvent = ({ appName, userId, sessionId }: SessionKey): void => {
+      const database = new DatabaseSync(path);
+      database
+        .prepare(
+          `DELETE FROM eventloom_events WHERE pk = (
+              SELECT max(pk) FROM eventloom_events WHERE session = (
+                SELECT pk FROM eventloom_sessions WHERE app_name = ? AND user_id = ? AND session_id = ?))`,
+        )
+        .run(appName, userId, sessionId);
+      database.close();
+    };
+    return { service: another(), another, close, loseEvent };
   });
   for (const { id, title, run } of cases) test(`${id}: ${title}`, run);
 });

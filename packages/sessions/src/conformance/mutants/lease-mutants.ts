@@ -1,4 +1,10 @@
-import { type SessionLease, StaleWriterError } from '@eventloom/core';
+import { type SessionKey, type SessionLease, StaleWriterError } from '@eventloom/core';
+import { overlay } from '@eventloom/core/conformance';
+import { DriverSessionService } from '../../driver-session-service.ts';
+import { InMemorySessionDriver } from '../../in-memory-session-driver.ts';
+
+import type { SessionDriver } from '../../session-driver.ts';
+import { ALL_EVENTS } from '../../session-view.ts';
 import { restartsEpochs, doesNotRenew, heldLeases, withLease } from './held-leases.ts';
 import { brokenDriver, brokenService, type SessionMutant, NO_WAIT } from './mutant.ts';
 
@@ -45,6 +51,8 @@ export const leaseMutants: readonly SessionMutant[] = [
   brokenDriver('lease.fencing', 'does not fence tool calls', (driver) => ({
     recordToolCall: (lease, entry) => driver.recordToolCall(lease, entry) || true,
   })),
+  appendsOverGaps('lease.lost-event'),
+  appendsOverGaps('lease.replaced-event'),
   brokenDriver('lease.released-is-stale', 'does not invalidate a released lease', (driver) => {
     const released = new Set<string>();
     return {
@@ -155,3 +163,26 @@ export const leaseMutants: readonly SessionMutant[] = [
       service.acquireLease({ ...request, waitMs: Math.max(0, waitMs || 0) }),
   })),
 ];
+
+/** Creates a mutant that numbers an append after the last event that it stored, whether that is still there or not. */
+function appendsOverGaps(breaks: string): SessionMutant {
+  return {
+    breaks,
+    how: 'does not look for the event before an append',
+    make: async ({ platform }) => {
+      const lost = new Map<string, number>();
+      const driver = new InMemorySessionDriver();
+      const losing = overlay<SessionDriver>(driver, {
+        readSession(key, window) {
+          const stored = driver.readSession(key, window);
+          const seq = lost.get(key.sessionId) ?? 0;
+          return stored && { ...stored, events: stored.events.toSpliced(seq - 1, seq === 0 ? 0 : 1) };
+        },
+      });
+      const loseEvent = (key: SessionKey): void => {
+        lost.set(key.sessionId, driver.readEvents(key, ALL_EVENTS)?.lastSeq ?? 0);
+      };
+      return { service: new DriverSessionService(losing, { platform }), loseEvent };
+    },
+  };
+}
