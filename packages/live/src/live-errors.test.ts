@@ -86,6 +86,24 @@ test('a request that the connection cannot send is left out with an error event,
   expect((await stored()).map(summarize)).toEqual(['', 'INVALID_MESSAGE', 'hi', 'Yes', 'end']);
 });
 
+test('a finish reason other than STOP is an error event, as in runs that are not live', async () => {
+  const script = [
+    { content: { role: 'model', parts: [{ text: 'hi' }] }, finishReason: 'SAFETY' },
+    { turnComplete: true, finishReason: 'MAX_TOKENS' },
+  ];
+  const { queue, stream, stored } = await setup(script);
+  for await (const event of stream) if (event.turnComplete) queue.close();
+  const failed = (code: string) => ({
+    object: 'error',
+    finishReason: code,
+    errorCode: code,
+    errorMessage: `the model stopped with ${code}`,
+  });
+  const events = await stored();
+  expect(events.filter(({ errorCode }) => errorCode)).toMatchObject([failed('SAFETY'), failed('MAX_TOKENS')]);
+  expect(events.at(-1)).toMatchObject({ turnComplete: true });
+});
+
 test('the event that ends a turn has its finish reason', async () => {
   const { queue, stream, stored } = await setup([{ turnComplete: true, finishReason: 'STOP' }]);
   for await (const event of stream) if (event.turnComplete) queue.close();

@@ -140,7 +140,7 @@ export class ResponseEvents {
   /** Yields the reports of the service: handles, token counts, grounding, errors. */
   *#reports(response: LiveLlmResponse): Generator<Event, void, void> {
     const { usageMetadata, groundingMetadata, urlContextMetadata, citationMetadata } = response;
-    const { errorCode, errorMessage, liveSessionResumptionUpdate: update } = response;
+    const { errorCode, errorMessage, finishReason, liveSessionResumptionUpdate: update } = response;
     if (update?.newHandle !== undefined || update?.resumable !== undefined)
       yield this.#create({ liveSessionResumptionUpdate: { ...update } });
     if (usageMetadata || groundingMetadata || urlContextMetadata || citationMetadata) {
@@ -153,15 +153,18 @@ export class ResponseEvents {
     }
     if (errorCode !== undefined)
       yield createErrorEvent(this.#create({}), errorCode, errorMessage ?? `the model failed: ${errorCode}`);
+    // The rule of replies in other runs.
+    else if (finishReason !== undefined && finishReason !== 'STOP')
+      yield createErrorEvent(this.#create({ finishReason }), finishReason, `the model stopped with ${finishReason}`);
   }
 
   /** Yields the end of a turn as a separate event: both signals together are one end. */
-  *#ended({ turnComplete, interrupted, finishReason }: LiveLlmResponse): Generator<Event, void, void> {
+  *#ended({ turnComplete, interrupted, finishReason, errorCode }: LiveLlmResponse): Generator<Event, void, void> {
     yield* this.#spoken.flush(interrupted === true);
     yield this.#create({
       ...(turnComplete === true ? { turnComplete } : {}),
       ...(interrupted === true ? { interrupted } : {}),
-      ...(finishReason === undefined ? {} : { finishReason }),
+      ...(finishReason === 'STOP' || (finishReason && errorCode) ? { finishReason } : {}),
     });
   }
 }
