@@ -141,7 +141,8 @@ const SCROLL = 800;
  * `gemini-2.5-computer-use-preview-10-2025`.
  *
  * The model's service declares the actions itself. Places are converted to pixels. If the model requests a person's confirmation of an
- * action (`safety_decision`), the call waits for the answer. `navigate` opens public addresses only, unless `allowPrivateNetworkAccess` is
+ * action (`safety_decision`), the call waits for the answer. The computer stays open between runs: `runner.close()` closes it, and without that the
+ * browser keeps a program from ending. `navigate` opens public addresses only, unless `allowPrivateNetworkAccess` is
  * true. A page can lead the browser elsewhere: see the options of the computer.
  *
  * @example
@@ -184,7 +185,12 @@ export class ComputerUseToolset extends BaseToolset {
     }));
   }
 
+  /** Keeps the page between runs: the next message is about it, and so is an action that waits for a person. */
+  override async suspend(): Promise<void> {}
+
+  /** Closes the computer. The next run opens it again. */
   override async close(): Promise<void> {
+    this.#tools = undefined;
     await this.#options.computer.close();
   }
 
@@ -247,11 +253,16 @@ class ComputerUseTool extends BaseTool {
     if ('issues' in checked)
       return { error: `the arguments of ${this.name} are not valid: ${checked.issues.join('; ')}` };
     const decision = safetyDecision(args);
-    if (decision !== undefined && toolContext.toolConfirmation?.confirmed !== true) {
+    const { computer } = this.#options;
+    const { toolConfirmation, actions } = toolContext;
+    if (decision !== undefined && !toolConfirmation) {
       toolContext.requestConfirmation({ hint: decision });
+      // The service refuses a response without the URL of the page, so the model is not called while the person decides.
+      actions.skipSummarization = true;
       return undefined;
     }
-    const { computer } = this.#options;
+    if (decision !== undefined && toolConfirmation?.confirmed !== true)
+      return { error: 'This tool call is rejected.', url: (await computer.currentState()).url };
     await computer.prepare(toolContext);
     const acknowledged = decision === undefined ? {} : { safety_acknowledgement: 'true' };
     const refusal = this.name === 'navigate' ? await this.#refusal(args['url']) : undefined;

@@ -218,13 +218,31 @@ const RISKY = {
 test('an action whose confirmation the model requests waits for a person', async () => {
   const { response, steps, toolContext } = await act('click_at', RISKY);
   expect([response, steps]).toEqual([undefined, []]);
-  expect(toolContext.actions.requestedToolConfirmations).toMatchObject({ c1: { hint: 'This buys something.' } });
+  expect(toolContext.actions).toMatchObject({
+    requestedToolConfirmations: { c1: { hint: 'This buys something.' } },
+    skipSummarization: true,
+  });
+});
+
+test('a rejected action is not performed, and the model reads that', async () => {
+  const { response, steps, toolContext } = await act('click_at', RISKY, setUp(), { confirmed: false });
+  expect(response).toEqual({ error: 'This tool call is rejected.', url: 'about:blank' });
+  expect([steps, toolContext.actions.requestedToolConfirmations]).toEqual([[], undefined]);
 });
 
 test('a confirmed action is performed and acknowledged', async () => {
   const { response, steps } = await act('click_at', RISKY, setUp(), { confirmed: true });
   expect(response).toMatchObject({ response: { safety_acknowledgement: 'true' } });
   expect(steps).toEqual([['click', 0, 0]]);
+});
+
+test('the page stays open between runs, and the browser is opened again after the toolset was closed', async () => {
+  const given = setUp({ initialUrl: 'https://example.com/' });
+  await given.toolset.getTools();
+  await given.toolset.suspend();
+  expect((await act('current_state', {}, given)).response).toMatchObject({ response: { url: 'https://example.com/' } });
+  await given.toolset.close();
+  expect((await act('click_at', { x: 0, y: 0 }, given)).steps).toEqual([['click', 0, 0]]);
 });
 
 test('the browser is opened once, and closed with the toolset', async () => {
