@@ -77,7 +77,8 @@ const LARGE_CHARS = 4 * 1024 * 1024;
 const MAX_LARGE = 10_000;
 
 /**
- * Reads the sessions of runs, and caches the events of recent sessions, so that a turn reads none of them again. The
+ * Reads the sessions of runs, and caches the events of recent sessions, so that a turn reads only the last of them again, to see that it is
+ * still stored: a database may be restored, or replaced by a copy that lacks its last commits. The
  * cache is limited by sessions, events and characters; the least recently used session is dropped first. An entry is taken out
  * while a run uses it.
  */
@@ -105,8 +106,8 @@ export class SessionLoader {
   /** Returns the window of events to read when a run begins; `load` adds the other effective events. */
   firstRead(name: string, window: GetSessionConfig | undefined): GetSessionConfig {
     if (window) return window;
-    const afterSeq = this.#entries.get(name)?.lastSeq;
-    if (afterSeq !== undefined) return { afterSeq };
+    const cached = this.#entries.get(name);
+    if (cached) return { afterSeq: cached.lastSeq - 1 };
     return this.#large.has(name) ? NO_EVENTS : FIRST_PAGE;
   }
 
@@ -133,7 +134,7 @@ export class SessionLoader {
       };
     }
     return (
-      (cached && loadWarm(cached, session, message ? 1 : 0, callIds, resumedId)) ??
+      (cached && loadWarm(cached, session, callIds, resumedId)) ??
       this.#loadCold(this.#reader(lock, name, session), session, callIds, resumedId)
     );
   }
@@ -243,24 +244,21 @@ function missing(key: SessionKey): never {
 }
 
 /**
- * Adds the new events to the cached ones. Undefined if the session was replaced by another one, or if earlier events
+ * Adds the new events to the cached ones. Undefined if the session was replaced by another one or by an older copy of it, or if earlier events
  * are needed.
- *
- * @param appended number of events that were appended as the run began
  */
 function loadWarm(
   cached: CachedEvents,
   session: Session,
-  appended: number,
   callIds: readonly string[],
   invocationId: string | undefined,
 ): LoadedSession | undefined {
   const { events, derived, places, lastSeq, incarnation } = cached;
   const cachedBefore = { events: events.length, chars: cached.chars };
-  // A session that was restored from a copy has lost events.
-  const isOlder = session.lastSeq - appended < lastSeq;
   const known = lastSeq - (session.lastSeq - session.events.length);
-  if (session.incarnation !== incarnation || isOlder || known < 0) return undefined;
+  // A session that was restored from a copy has lost events, and may have others in their places.
+  const isStored = events.length > 0 && session.events[known - 1]?.id === events.at(-1)?.id;
+  if (session.incarnation !== incarnation || !isStored) return undefined;
   let isRewound = false;
   for (let index = known; index < session.events.length; index++) {
     const event = session.events[index] as Event;
