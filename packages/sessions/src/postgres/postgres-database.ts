@@ -43,8 +43,11 @@ const UNDONE: readonly unknown[] = ['40P01', '40001'];
 const CHANGED: readonly unknown[] = ['42P01', '42703', '0A000'];
 /** Classes of transient errors: connection, rollback, resources, state of an object, operator intervention, and system. */
 const PASSING_CLASSES: readonly string[] = ['08', '40', '53', '55', '57', '58'];
-/** Error codes of a write to a read-only server, such as a standby, and of a transaction whose process was stopped for too long. */
-const PASSING: readonly unknown[] = ['25006', '25P03'];
+/**
+ * Error codes of a write to a read-only server, such as a standby, of a transaction whose process was stopped for too long, and of a missing
+ * table: the tables were there, so the database is being restored or replaced.
+ */
+const PASSING: readonly unknown[] = ['25006', '25P03', '42P01'];
 
 /** Error code of a text that is not a number. */
 const NO_NUMBER = '22P02';
@@ -138,8 +141,13 @@ export class PostgresDatabase {
    * Checks the version of the tables after a write that found no row.
    *
    * @throws ConfigurationError if the tables have another version
+   * @throws StorageError
    */
-  async checkVersion(): Promise<void> {
+  checkVersion(): Promise<void> {
+    return this.#attempt(() => this.#checkVersion());
+  }
+
+  async #checkVersion(): Promise<void> {
     const client = { query: (query: PostgresQuery) => this.#ask(query) };
     checkCurrent(await readVersion(client, { meta: this.tables.meta, versionKey: VERSION_KEY }));
   }
@@ -222,6 +230,14 @@ export class PostgresDatabase {
     return this.#prepares ? { name, text, values } : { text, values };
   }
 
+  /** Returns the error to throw for a table or a column that is missing: that of its check, if the version of the tables is another or unknown. */
+  #reasonOf(error: unknown): Promise<unknown> {
+    return this.#checkVersion().then(
+      () => error,
+      (reason: unknown) => reason,
+    );
+  }
+
   /** Does the work, and repeats it with growing delays if PostgreSQL rolled it back because of other transactions. */
   async #attempt<T>(work: () => Promise<T>): Promise<T> {
     const startedMs = this.#platform.now();
@@ -231,9 +247,8 @@ export class PostgresDatabase {
         return await work();
       } catch (error) {
         const code = codeOf(error);
-        if (CHANGED.includes(code)) await this.checkVersion();
         if (!UNDONE.includes(code) || attempt === ATTEMPTS) {
-          const failure = failureOf(error);
+          const failure = failureOf(CHANGED.includes(code) ? await this.#reasonOf(error) : error);
           if (StorageError.isInstance(failure)) failure.waitedMs = this.#platform.now() - startedMs;
           throw failure;
         }

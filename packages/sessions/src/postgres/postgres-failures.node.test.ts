@@ -68,6 +68,34 @@ test('an unreachable server is a retryable StorageError, and the service works o
   expect((await service.getSession(KEY))?.id).toBe('session');
 });
 
+test('a missing table is a retryable StorageError for every call, and the service works once the table is back', async () => {
+  const { rows } = await admin.query<{ schema: string }>(
+    "SELECT schemaname AS schema FROM pg_tables WHERE tablename = 'eventloom_meta' AND schemaname LIKE 'schema\\_%'",
+  );
+  const rename = async (from: string, to: string): Promise<void> => {
+    for (const { schema } of rows) await admin.query(`ALTER TABLE ${schema}.${from} RENAME TO ${to}`);
+  };
+  const lease = await service.acquireLease(KEY);
+  const session = (await service.getSession(KEY)) ?? expect.unreachable();
+  for (const table of ['eventloom_meta', 'eventloom_sessions']) {
+    await rename(table, 'moved');
+    const calls = [
+      () => service.createSession(KEY),
+      () => service.appendEvent({ session, lease, event: eventOf('one') }),
+      () => service.renewLease(lease),
+    ];
+    for (const call of calls)
+      expect(await thrownBy(call)).toMatchObject({
+        code: 'STORAGE_UNAVAILABLE',
+        retryable: true,
+        cause: { code: '42P01' },
+      });
+    await rename('moved', table);
+  }
+  await service.appendEvent({ session, lease, event: eventOf('one') });
+  expect((await service.getSession(KEY))?.lastSeq).toBe(1);
+});
+
 test('a missing privilege is a StorageError that is not retryable', async () => {
   const role = `role_${crypto.randomUUID().replaceAll('-', '')}`;
   await admin.query(`CREATE ROLE ${role}`);
