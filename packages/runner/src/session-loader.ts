@@ -120,9 +120,12 @@ export class SessionLoader {
    * @throws SessionNotFoundError if the session was deleted in the meantime
    */
   load(lock: SessionLock, name: string, session: Session, request: LoadRequest): MaybePromise<LoadedSession> {
-    seal(session);
     const { window, callIds = [], resumedId, message } = request;
     const cached = this.take(name);
+    const known = cached?.incarnation === session.incarnation ? cached.events.at(-1) : undefined;
+    // The event that was read again is not frozen again.
+    if (known && session.events[0]?.id === known.id) session.events[0] = known;
+    seal(session);
     if (window || session.events.length >= session.lastSeq) {
       const isCacheable = !window && session.lastSeq > (message ? 1 : 0);
       return {
