@@ -75,8 +75,8 @@ const bundles = [
   // a rewind undid, and writers of protocols that throw: 0.5 kB. Requests that are cancelled before their storage answers: 0.1 kB.
   // The route that saves artifacts: 0.3 kB. Copies that answer the calls which a run in progress leaves by the rule of runs: 0.6 kB, most of it
   // because the runner's modules come in another order. Receivers of webhooks that leave room for others: 0.1 kB. A base path: 0.2 kB. It grows with the runtime.
-  // Left runs that leave room for those of other users: 0.2 kB. Answers, above: 0.4 kB.
-  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 164_100 },
+  // Left runs that leave room for those of other users: 0.2 kB. Answers, above: 0.4 kB. Cached events that are compared with what is stored: 0.1 kB.
+  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 164_300 },
   // The aim is 185 kB, for the same reasons. The object's store of runs is gone.
   // The limit is 8 kB of 1,024 bytes each: 8.2 kB of 1,000, which are printed here and stand in the guides.
   { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
