@@ -2,6 +2,7 @@ import {
   type BaseSessionService,
   ConfigurationError,
   type Content,
+  contentText,
   createEvent,
   type Event,
   type RunConfig,
@@ -229,7 +230,9 @@ export async function* runMessages(
         if (hasEnded) calls.endUnanswered();
       } else {
         const { content } = step;
-        if (calls.answer(content.parts?.[0]?.text ?? '')) yield await append(runner, key, { author: 'user', content });
+        // An answer to another call, such as an approval, is no answer to a script.
+        const text = content.parts?.every((part) => part.text !== undefined) ? contentText(content) : undefined;
+        if (text !== undefined && calls.answer(text)) yield await append(runner, key, { author: 'user', content });
         else yield* withMessage(runner, key, run(content, { stateDelta: firstDelta }));
         firstDelta = undefined;
         step.done();

@@ -1,12 +1,15 @@
 import { fileURLToPath } from 'node:url';
-import type { Content } from '@eventloom/core';
+import type { Content, FunctionCall } from '@eventloom/core';
 import { ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import {
   AsyncQueue,
   BackgroundTool,
+  FunctionTool,
   getBackgroundToolParams,
+  getFunctionCalls,
+  getFunctionResponses,
   InMemoryRunner,
   LlmAgent,
   stringifyContent,
@@ -16,7 +19,7 @@ const scriptPath = fileURLToPath(new URL('fixtures/calculation.ts', import.meta.
 const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
 const says = (text: string): Content => ({ role: 'user', parts: [{ text }] });
 
-async function setUp(steps: readonly ScriptedStep[]) {
+async function setUp(steps: readonly ScriptedStep[], others: readonly FunctionTool[] = []) {
   const tool = new BackgroundTool({
     name: 'calculate',
     description: 'Calculates for long.',
@@ -24,7 +27,7 @@ async function setUp(steps: readonly ScriptedStep[]) {
     scriptPath,
   });
   const model = new ScriptedModel(steps);
-  const agent = new LlmAgent({ name: 'helper', model, tools: [tool] });
+  const agent = new LlmAgent({ name: 'helper', model, tools: [tool, ...others] });
   const runner = new InMemoryRunner({ agent, appName: 'app' });
   await runner.sessionService.createSession(KEY);
   return { model, runner };
@@ -128,6 +131,42 @@ test('an abort ends a stream that waits', async () => {
     if (texts.at(-1) === 'Start at 10?') abort.abort();
   }
   expect(texts.at(-1)).toBe('Start at 10?');
+});
+
+test('an approval that comes while a script asks approves its call, and the script gets the next text', async () => {
+  const pay = new FunctionTool({
+    name: 'pay',
+    description: 'Pays.',
+    requireConfirmation: true,
+    execute: () => ({ paid: true }),
+  });
+  const { model, runner } = await setUp(
+    [{ calls: [...(call(10) as { calls: [] }).calls, { name: 'pay', args: {} }] }, 'Wait.', 'Paid.', 'Done.', 'Done.'],
+    [pay],
+  );
+  const inputStream = new AsyncQueue<Content>();
+  inputStream.push(says('Calculate and pay.'));
+  const responses: unknown[] = [];
+  let request: FunctionCall | undefined;
+  let isAsking = false;
+  let isAnswered = false;
+  for await (const event of runner.runStream({ userId: 'ann', sessionId: 's', inputStream })) {
+    request ??= getFunctionCalls(event).find(({ name }) => name === 'adk_request_confirmation');
+    for (const { name, response } of getFunctionResponses(event)) responses.push([name, response]);
+    const text = stringifyContent(event);
+    isAsking ||= text.startsWith('Start at');
+    if (isAsking && request && !isAnswered) {
+      isAnswered = true;
+      const { id = '', name = '' } = request;
+      inputStream.push({ role: 'user', parts: [{ functionResponse: { id, name, response: { confirmed: true } } }] });
+      inputStream.push(says('Yes'));
+    }
+    if (responses.length > 0 && text !== '' && isAnswered) inputStream.close();
+  }
+  expect(responses).toContainEqual(['pay', { paid: true }]);
+  expect(model.requests.at(-1)?.request.contents.flatMap(({ parts = [] }) => parts)).toContainEqual({
+    functionResponse: { name: 'calculate', response: { result: 20 } },
+  });
 });
 
 test.each([undefined, {}, { inputStream: ['hi'] }, { inputStream: says('hi') }])(

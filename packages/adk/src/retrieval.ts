@@ -60,7 +60,7 @@ export class LlamaIndexRetrieval extends BaseRetrievalTool {
     super({ name: params.name, description: params.description, idempotent: true });
     if (!params.retriever)
       throw new ConfigurationError(
-        `tool "${params.name}": retriever is missing; write retriever: { retrieve: async (query) => [{ text: '…' }] }`,
+        `tool "${params.name}": retriever is missing; write retriever: { retrieve: async (query) => [{ node: { text: '…' } }] }`,
       );
     this.retriever = params.retriever;
   }

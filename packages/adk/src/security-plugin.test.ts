@@ -44,14 +44,17 @@ describe('SecurityPlugin', () => {
     expect(responsesOf(events)).toEqual([{ error: 'This tool call is rejected by policy engine. Reason: it erases' }]);
   });
 
-  test.each([[undefined], ['deny']])('runs no call if the policy answers %j', async (outcome) => {
-    const calls: string[] = [];
-    const running = answer(runnerWith(outcome as PolicyOutcome, calls), [{ text: 'Erase.' }]);
-    await expect(running).rejects.toThrow(
-      'SecurityPlugin: policyEngine.evaluate: outcome: expected PolicyOutcome.ALLOW',
-    );
-    expect(calls).toEqual([]);
-  });
+  test.each<[unknown]>([[undefined], ['deny'], [['DENY']], ['toString']])(
+    'runs no call if the policy answers %j',
+    async (outcome) => {
+      const calls: string[] = [];
+      const running = answer(runnerWith(outcome as PolicyOutcome, calls), [{ text: 'Erase.' }]);
+      await expect(running).rejects.toThrow(
+        'SecurityPlugin: policyEngine.evaluate: outcome: expected PolicyOutcome.ALLOW',
+      );
+      expect(calls).toEqual([]);
+    },
+  );
 
   test.each([
     [true, ['erase']],

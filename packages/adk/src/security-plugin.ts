@@ -120,7 +120,7 @@ export class SecurityPlugin extends BasePlugin {
 
 /** Checks the answer of a policy engine, because a call must not run if its answer is not understood. @throws ConfigurationError */
 function checkDecision(decision: PolicyCheckResult | undefined): PolicyCheckResult {
-  if (decision && decision.outcome in PolicyOutcome) return decision;
+  if (decision && Object.values(PolicyOutcome).includes(decision.outcome)) return decision;
   throw wrongOption(
     'SecurityPlugin: policyEngine.evaluate',
     'outcome',

@@ -3,6 +3,8 @@ import { EventloomError } from '@eventloom/core';
 /** The server refused a request, or a run failed. `message` is the server's, and `serverCode` its code, e.g. `SESSION_BUSY`. */
 export class ServerError extends EventloomError {
   static override readonly code = 'SERVER_RESPONSE';
+  // Not that of the class, which bundlers shorten.
+  override readonly name = 'ServerError';
   /** The HTTP status; 200 if the run failed after its stream had begun. */
   readonly status: number;
   /** The stable code of the server's error, e.g. `SESSION_NOT_FOUND`. `HTTP` if the answer is not one of an Eventloom server. */
@@ -24,4 +26,5 @@ export class ServerError extends EventloomError {
 export class ConnectionLostError extends EventloomError {
   static override readonly code = 'CONNECTION_LOST';
   static override readonly retryable = true;
+  override readonly name = 'ConnectionLostError';
 }

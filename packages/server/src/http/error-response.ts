@@ -79,6 +79,7 @@ const STATUS: Readonly<Record<string, number>> = {
   TOOLSET_UNAVAILABLE: 503,
   USER_OBJECT: 503,
   RUN_TIMEOUT: 504,
+  TOOL_TIMEOUT: 504,
 };
 
 /** Returns the HTTP status of a response to an error with this code. */
