@@ -53,7 +53,10 @@ const shared: UserConfig = {
   clean: ['dist', '!dist/page*'],
 };
 
-/** The code and the declarations of a package: the entries are the sources that its manifest exports, and those of which it imports another in each runtime. */
+/**
+ * The code and the declarations of a package: the entries are the sources that its manifest exports, and those of which
+ * it imports another in each runtime.
+ */
 function configsOf(cwd: string): UserConfig[] {
   const { exports, imports = {} } = JSON.parse(readFileSync(join(cwd, 'package.json'), 'utf8')) as Manifest;
   const names = [exports, ...Object.values(imports)]

@@ -32,9 +32,9 @@ const workerdFolders = [
 const nodeOnlyTests = ['**/*.node.test.ts', ...nodeOnlyFolders.map((folder) => `${folder}/**`)];
 
 /**
- * The time limits of all tests. They end what would never end, and are not a promise: a test passes on a machine that is ten times slower or does
- * other work. So no test sets a shorter one (see tests/structure/time-limits.ts), and tests wait with `expect.poll`, because `vi.waitFor` and `vi.waitUntil` give up
- * after a second.
+ * The time limits of all tests. They end what would never end, and are not a promise: a test passes on a machine that
+ * is ten times slower or does other work. So no test sets a shorter one (see tests/structure/time-limits.ts), and tests
+ * wait with `expect.poll`, because `vi.waitFor` and `vi.waitUntil` give up after a second.
  */
 const limits = { testTimeout: 300_000, hookTimeout: 300_000, expect: { poll: { timeout: 120_000 } } };
 
@@ -54,8 +54,9 @@ const longTests = [
 ];
 
 /**
- * Begins with the files that take long whatever their size, so that none of them is the last, alone: first those above, then the others outside
- * of packages, which start processes, and those of workerd alone, which fill its storage. The others are sorted as vitest does.
+ * Begins with the files that take long whatever their size, so that none of them is the last, alone: first those above,
+ * then the others outside of packages, which start processes, and those of workerd alone, which fill its storage. The
+ * others are sorted as vitest does.
  */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -117,7 +118,8 @@ export default defineConfig({
         },
       },
       {
-        // Separate from the project above, whose tests call `vi.resetModules()`: objects that live on break when their class is loaded again.
+        // Separate from the project above, whose tests call `vi.resetModules()`: objects that live on break when their
+        // class is loaded again.
         plugins: [cloudflareTest({ wrangler: { configPath: './tests/runtimes/worker-server/wrangler.jsonc' } })],
         test: {
           name: 'worker-server',

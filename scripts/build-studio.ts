@@ -21,8 +21,8 @@ function isBuilt(): boolean {
 }
 
 if (!isBuilt()) {
-  // Tests in several processes run this at the same time: each builds in a folder of its own, and the first one to finish installs its build.
-  // The folder is outside of the package, which may be packed meanwhile.
+  // Tests in several processes run this at the same time: each builds in a folder of its own, and the first one to
+  // finish installs its build. The folder is outside of the package, which may be packed meanwhile.
   const own = join(root, 'node_modules/.cache', `studio-page-${process.pid}`);
   const vite = join(root, 'apps/studio-page/node_modules/.bin/vite');
   execFileSync(vite, ['build', '--logLevel', 'error', '--outDir', own, '--emptyOutDir'], {

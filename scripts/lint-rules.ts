@@ -16,6 +16,7 @@ interface ThrowStatement {
 interface Comment {
   readonly type: 'Block' | 'Line';
   readonly value: string;
+  readonly loc: { readonly start: { readonly line: number }; readonly end: { readonly line: number } };
 }
 
 interface Literal {
@@ -42,7 +43,7 @@ interface Expression {
 
 interface RuleContext {
   readonly filename: string;
-  readonly sourceCode: { getAllComments(): readonly Comment[] };
+  readonly sourceCode: { readonly lines: readonly string[]; getAllComments(): readonly Comment[] };
   report(problem: { message: string; node: unknown }): void;
 }
 
@@ -82,6 +83,26 @@ const docstringSubject = {
           const name = findPackageAsTag(comment.value);
           if (name !== undefined)
             context.report({ message: `Write \`${name}\` with backticks: editors take it for a tag.`, node: comment });
+        }
+      },
+    };
+  },
+};
+
+/** Maximum length of a line with a comment, in characters. The formatter does not wrap comments. */
+const MAX_WIDTH = 140;
+
+/** Reports a comment with a line that is too long. Rows of tables, and comments behind code, may be longer. */
+const commentWidth = {
+  create(context: RuleContext) {
+    return {
+      Program() {
+        const { lines } = context.sourceCode;
+        for (const comment of context.sourceCode.getAllComments()) {
+          const { start, end } = comment.loc;
+          const isWide = (line: string): boolean => line.length > MAX_WIDTH && /^ *(?:\/\/|\/?\*+) +[^ |]/.test(line);
+          if (!lines.slice(start.line - 1, end.line).some(isWide)) continue;
+          context.report({ message: `Wrap the comment: a line has at most ${MAX_WIDTH} characters.`, node: comment });
         }
       },
     };
@@ -147,6 +168,7 @@ export default {
   meta: { name: 'eventloom' },
   rules: {
     'no-bare-error': noBareError,
+    'comment-width': commentWidth,
     'docstring-subject': docstringSubject,
     'plain-words': plainWords,
     'title-subject': titleSubject,

@@ -18,7 +18,10 @@ const REPLACED_NAMES = new Set(
 /** Names that are allowed: the protocol prescribes the code `RUN_GOES_ON`, and its error class is named after it. */
 const PRESCRIBED = new Set(['RUN_GOES_ON', 'RunGoesOnError']);
 
-/** Returns the first word or turn in the name of a variable, a type, a member or a file that readers have to decode; undefined for a plain name. */
+/**
+ * Returns the first word or turn in the name of a variable, a type, a member or a file that readers have to decode; undefined for a plain
+ * name.
+ */
 export function findWordToDecodeInName(name: string): string | undefined {
   if (PRESCRIBED.has(name)) return undefined;
   if (REPLACED_NAMES.has(name.replace(/^#/, ''))) return name;
@@ -58,8 +61,8 @@ export function findEmptyDescription(docstring: string): string | undefined {
 }
 
 /**
- * Returns the package name in a docstring that editors read as a tag, because no backtick stands before its `@`; undefined if there is none.
- * They break the text there.
+ * Returns the package name in a docstring that editors read as a tag, because no backtick stands before its `@`;
+ * undefined if there is none. They break the text there.
  */
 export function findPackageAsTag(docstring: string): string | undefined {
   return /(?:^|[\s(])(@[\w-]+\/[\w-]+)/.exec(docstring)?.[1];

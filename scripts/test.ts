@@ -44,7 +44,8 @@ const MAX_MESSAGE = 400;
 
 // Programs that are started often, such as the compilers of packages, are compiled once.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '../node_modules/.cache/node');
-// The compiler and the linter are programs in Go: with fewer collections of garbage they take a fifth less processor time, and at most 2 GB.
+// The compiler and the linter are programs in Go: with fewer collections of garbage they take a fifth less processor
+// time, and at most 2 GB.
 process.env['GOGC'] ??= '400';
 process.env['GOMEMLIMIT'] ??= '3GiB';
 
@@ -73,8 +74,8 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 // In one process of workerd, because each process loads all modules: with three of them they take a fifth more processor time. They need no
 // declarations, and fill the time in which the compiler waits for one package.
 const workers = runTests('test:workers', []);
-// Before the others: samples and packages are checked against the declarations that this step writes, and the tests of Studio open the page,
-// which otherwise several workers build at the same time.
+// Before the others: samples and packages are checked against the declarations that this step writes, and the tests of
+// Studio open the page, which otherwise several workers build at the same time.
 const [types] = await Promise.all([
   runCheck('types'),
   once(spawn('node', ['scripts/build-studio.ts'], { stdio: 'inherit' }), 'close'),

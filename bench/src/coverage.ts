@@ -1,9 +1,10 @@
 /**
- * Counts the files and functions of our packages that one warm turn over `POST /run_sse` enters: the code that a reader of a turn has to
- * read. Exits with code 1 if a turn enters more than its limit. V8 also reports an entry for the fields of each constructed class. Such an
- * entry is not a function in the source, so the limits exclude it; the second figure includes it. The server runs in this process, with
- * a login, in-memory sessions and a model that answers at once. `--list` also prints each function, `--stack` the call stack of the last model
- * request, as a debugger shows it: the calls of our packages, innermost first.
+ * Counts the files and functions of our packages that one warm turn over `POST /run_sse` enters: the code that a reader
+ * of a turn has to read. Exits with code 1 if a turn enters more than its limit. V8 also reports an entry for the
+ * fields of each constructed class. Such an entry is not a function in the source, so the limits exclude it; the second
+ * figure includes it. The server runs in this process, with a login, in-memory sessions and a model that answers at
+ * once. `--list` also prints each function, `--stack` the call stack of the last model request, as a debugger shows it:
+ * the calls of our packages, innermost first.
  */
 import { type Profiler, Session } from 'node:inspector/promises';
 import { Runner } from '@eventloom/runner';

@@ -1,16 +1,16 @@
 /**
- * Measures the processor time that instrumentation adds to W1 and W2: an instrumentation that does nothing, a `SpanStore`, an
- * `OtlpExporter`, only the spans of the SDK, and `openTelemetry()` with a batch exporter. These exporters create their batches and drop them;
- * "OTLP over HTTP" is an `OtlpExporter` that posts them to a server in another process.
- * "SDK alone" is a turn without instrumentation, and the same spans with the same attributes, started and ended one after the other. "spans
- * only" is those spans without a turn.
+ * Measures the processor time that instrumentation adds to W1 and W2: an instrumentation that does nothing, a
+ * `SpanStore`, an `OtlpExporter`, only the spans of the SDK, and `openTelemetry()` with a batch exporter. These
+ * exporters create their batches and drop them; "OTLP over HTTP" is an `OtlpExporter` that posts them to a server in
+ * another process. "SDK alone" is a turn without instrumentation, and the same spans with the same attributes, started
+ * and ended one after the other. "spans only" is those spans without a turn.
  *
  * Each measurement is a separate process, because code that is compiled for one instrumentation slows down the others; the processes take
  * turns. Prints the median of the processes and the fastest round of any, in microseconds a turn, and their ratios to a turn without
  * instrumentation.
  *
- * With `--delay`, each answer of the model takes so many milliseconds, 100 turns are in progress at once, and the time of a turn by the clock is
- * printed as well: its median in the process with the median processor time.
+ * With `--delay`, each answer of the model takes so many milliseconds, 100 turns are in progress at once, and the time
+ * of a turn by the clock is printed as well: its median in the process with the median processor time.
  *
  * node src/instrumentation.ts [--rounds=5] [--workloads=W1,W2] [--delay=300]
  */

@@ -23,7 +23,10 @@ export interface MemberComparison {
 const root = join(import.meta.dirname, '../..');
 const run = promisify(execFile);
 
-/** `InstanceOf`: a class that is declared as a constructor only has a prototype of any type. `Absent`: nothing for a name that is not offered. */
+/**
+ * `InstanceOf`: a class that is declared as a constructor only has a prototype of any type. `Absent`: nothing for a
+ * name that is not offered.
+ */
 const PREAMBLE = `
 type IsAny<T> = 0 extends 1 & T ? true : false;
 type InstanceOf<C> = C extends { prototype: infer P }
@@ -35,8 +38,8 @@ type Absent<Theirs, Ours> = Ours extends { readonly advice: string } ? never : E
 `;
 
 /**
- * Compares the public members of exports of `@google/adk` with those of the same exports of `@eventloom/adk`. It assigns a symbol to the type of the absent
- * names, so that the compiler lists them.
+ * Compares the public members of exports of `@google/adk` with those of the same exports of `@eventloom/adk`. It
+ * assigns a symbol to the type of the absent names, so that the compiler lists them.
  *
  * @param names the exports to compare, which both libraries have
  * @param values the exports of `@google/adk` at run time

@@ -8,7 +8,10 @@ const SESSION = '/apps/app/users/ann/sessions/s';
 
 const HELLO = { role: 'user', parts: [{ text: 'Hello?' }] };
 
-/** Serves a runner of the ADK, with a session. Its streams end where a program of the ADK expects no error; a server must know the error. */
+/**
+ * Serves a runner of the ADK, with a session. Its streams end where a program of the ADK expects no error; a server
+ * must know the error.
+ */
 async function open(agent: BaseAgent) {
   const runner = new Runner({ appName: 'app', agent, sessionService: new InMemorySessionService() });
   const server = createServer({ runners: [runner], onError: () => undefined });

@@ -42,8 +42,8 @@ export class EventNormalizer {
   }
 
   /**
-   * Returns the conversation and the names of the tools of a request, and before it the instruction, the declarations and the options, if they differ from
-   * those of the last request that had any.
+   * Returns the conversation and the names of the tools of a request, and before it the instruction, the declarations
+   * and the options, if they differ from those of the last request that had any.
    */
   normalizeRequest(body: unknown): unknown[] {
     const request = isRecord(body) ? body : {};
@@ -81,8 +81,8 @@ export class EventNormalizer {
 }
 
 /**
- * Returns what a program reads in the fields whose empty values are omitted otherwise: `partial` where it is false, and the names of the fields that an event
- * of the ADK always has and this one has not.
+ * Returns what a program reads in the fields whose empty values are omitted otherwise: `partial` where it is false, and
+ * the names of the fields that an event of the ADK always has and this one has not.
  */
 function readFields(said: unknown): Record<string, unknown> {
   const { actions = {}, longRunningToolIds, partial } = said as Readonly<Record<string, unknown>>;

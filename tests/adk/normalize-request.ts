@@ -1,6 +1,6 @@
 /**
- * Texts that the libraries themselves write into a system instruction, each in its own words: the expression for those of both, and what stands in their
- * place in a comparison.
+ * Texts that the libraries themselves write into a system instruction, each in its own words: the expression for those
+ * of both, and what stands in their place in a comparison.
  */
 const RUNTIME_TEXTS: readonly (readonly [RegExp, (text: string) => string])[] = [
   [
@@ -61,7 +61,10 @@ const RUNTIME_TOOLS = new Set([
   'transfer_to_agent',
 ]);
 
-/** Returns the parts of a request other than its conversation: the instruction, the declarations and the options, with schemas in one form. */
+/**
+ * Returns the parts of a request other than its conversation: the instruction, the declarations and the options, with
+ * schemas in one form.
+ */
 export function settingsOf(body: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { contents: _, systemInstruction, tools, generationConfig, ...others } = body;
   const { responseSchema, responseJsonSchema, ...config } = isRecord(generationConfig) ? generationConfig : {};
@@ -73,7 +76,10 @@ export function settingsOf(body: Readonly<Record<string, unknown>>): Record<stri
   };
 }
 
-/** Returns the paragraphs of an instruction: the agent's name first, because one library writes it before the program's texts and one after them. */
+/**
+ * Returns the paragraphs of an instruction: the agent's name first, because one library writes it before the program's
+ * texts and one after them.
+ */
 function systemOf(instruction: unknown): string[] {
   const parts =
     isRecord(instruction) && Array.isArray(instruction['parts']) ? instruction['parts'].filter(isRecord) : [];
@@ -121,7 +127,10 @@ const LIMITS = ['minItems', 'maxItems', 'minLength', 'maxLength', 'minProperties
 /** Keys that only one dialect has, and that say nothing about the values. */
 const OMITTED = new Set(['$schema', 'additionalProperties', 'propertyNames', 'title']);
 
-/** Returns a schema of either dialect in one form: that of Gemini has `nullable`, capital types and limits as texts, and no null as a default. */
+/**
+ * Returns a schema of either dialect in one form: that of Gemini has `nullable`, capital types and limits as texts, and
+ * no null as a default.
+ */
 function toSchema(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(toSchema);
   if (!isRecord(schema)) return schema;

@@ -15,8 +15,8 @@ export interface Score {
 const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
 
 /**
- * Reads a session that another ADK recorded, stores it event by event, exports it for readers of the ADK, and sends one more message. A session in which a
- * task agent waits for the user is continued by that agent.
+ * Reads a session that another ADK recorded, stores it event by event, exports it for readers of the ADK, and sends one
+ * more message. A session in which a task agent waits for the user is continued by that agent.
  */
 export async function scoreSession(recorded: readonly Json[]): Promise<Score> {
   const passed: string[] = [];

@@ -89,7 +89,10 @@ class ScriptedAgent extends BaseAgent {
 const textEvent = (context: InvocationContext, text: string): Event =>
   context.createEvent({ content: { role: 'model', parts: [{ text }] } });
 
-/** Selects its reply by the history, so it behaves the same in every process. After the last planned reply it speaks, and begins again, at most three times. */
+/**
+ * Selects its reply by the history, so it behaves the same in every process. After the last planned reply it speaks,
+ * and begins again, at most three times.
+ */
 class PlannedModel extends BaseLlm {
   readonly #plan: PlanOf<'llm'>;
   readonly #world: World;

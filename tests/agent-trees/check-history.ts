@@ -44,8 +44,9 @@ const isInner = ({ branch }: HistoryCall): boolean => branch.includes('@');
 const isRequest = ({ name }: HistoryCall): boolean => name.startsWith('adk_request_');
 
 /**
- * Finds the faults of a session in which no run is open: events that are stored twice or after the end of their run, calls without or with too
- * many responses, and runs that wait for nobody. A cancelled run may have been over already: its calls that waited then get their responses.
+ * Finds the faults of a session in which no run is open: events that are stored twice or after the end of their run,
+ * calls without or with too many responses, and runs that wait for nobody. A cancelled run may have been over already:
+ * its calls that waited then get their responses.
  */
 export function checkHistory(
   events: readonly Event[],

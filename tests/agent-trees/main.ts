@@ -1,6 +1,6 @@
 /**
- * Plays generated conversations: `pnpm agent-trees [--from 1] [--to 2000] [--back-end in-memory|sqlite] [--verbose]`. Prints the faults with their
- * seeds, and exits with 1 if there are any. `--verbose` prints each play with its history.
+ * Plays generated conversations: `pnpm agent-trees [--from 1] [--to 2000] [--back-end in-memory|sqlite] [--verbose]`.
+ * Prints the faults with their seeds, and exits with 1 if there are any. `--verbose` prints each play with its history.
  */
 import { parseArgs } from 'node:util';
 import { InMemorySessionService } from '@eventloom/sessions';

@@ -49,10 +49,10 @@ interface Stage {
 }
 
 /**
- * Plays a conversation with the agents of a seed: messages, answers in any order, some of them twice, resumed, closed and cancelled runs, each in
- * a process of its own that may be killed at any commit. In between, the session is copied at any event, and everything that waits in the copy is
- * answered. In the end nothing disturbs any more and everything is answered. After each run the whole session is checked. The same seed plays
- * the same conversation.
+ * Plays a conversation with the agents of a seed: messages, answers in any order, some of them twice, resumed, closed
+ * and cancelled runs, each in a process of its own that may be killed at any commit. In between, the session is copied
+ * at any event, and everything that waits in the copy is answered. In the end nothing disturbs any more and everything
+ * is answered. After each run the whole session is checked. The same seed plays the same conversation.
  */
 export async function playConversation(
   seed: number,
@@ -313,8 +313,9 @@ class Conversation {
   }
 
   /**
-   * Checks that the answers that were taken reached a model, a tool or a node, and that what was approved was done. Answers do not reach anybody
-   * in a run that failed, was left or was ended, or in which calls were cancelled or interrupted.
+   * Checks that the answers that were taken reached a model, a tool or a node, and that what was approved was done.
+   * Answers do not reach anybody in a run that failed, was left or was ended, or in which calls were cancelled or
+   * interrupted.
    */
   #checkAnswers(events: readonly Event[]): void {
     const disturbed = new Set(this.#left);
@@ -338,8 +339,8 @@ class Conversation {
   }
 
   /**
-   * Checks that no tool had its effect more often than it was called. Idempotent tools, and those of nodes, may have it again. Calls that have
-   * their result in the copied events must not have it at all.
+   * Checks that no tool had its effect more often than it was called. Idempotent tools, and those of nodes, may have it
+   * again. Calls that have their result in the copied events must not have it at all.
    */
   #checkEffects(events: readonly Event[]): void {
     const done = readCalls(this.#copied).calls.filter(({ id, responses }) =>

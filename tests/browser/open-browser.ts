@@ -13,8 +13,8 @@ const UNPACK = `
 `;
 
 /**
- * Returns a folder with the browser of the npm package. Several workers may start at once on a machine that does not have the folder yet: each
- * unpacks a folder of its own, which gets the name when it is whole.
+ * Returns a folder with the browser of the npm package. Several workers may start at once on a machine that does not
+ * have the folder yet: each unpacks a folder of its own, which gets the name when it is whole.
  */
 function browserFolder(): string {
   const packed = join(dirname(createRequire(import.meta.url).resolve('@sparticuz/chromium')), '../bin');

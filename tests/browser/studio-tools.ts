@@ -125,7 +125,10 @@ export const basket = new FunctionTool({
   },
 });
 
-/** A tool that asks the person for a shipment: groups that may be absent, one of two shapes, notes that contain notes, and a default time. */
+/**
+ * A tool that asks the person for a shipment: groups that may be absent, one of two shapes, notes that contain notes,
+ * and a default time.
+ */
 export const ship = new FunctionTool({
   name: 'ship',
   description: 'Ships.',

@@ -51,7 +51,10 @@ async function check(page: Page, name: string, rules: 'all' | 'colors' = 'all'):
   expect([name, ...(await violations(page, rules))]).toEqual([name]);
 }
 
-/** Checks a page in dark colors and then in light ones. In the dark nothing but colors differs, so the rules about them are checked there. */
+/**
+ * Checks a page in dark colors and then in light ones. In the dark nothing but colors differs, so the rules about them
+ * are checked there.
+ */
 async function checkBoth(page: Page, name: string): Promise<void> {
   await page.emulateMedia({ colorScheme: 'dark' });
   await check(page, `dark-${name}`, 'colors');

@@ -84,7 +84,10 @@ function createSpeaker(): LlmAgent {
   return new LlmAgent({ name: 'speaker', model });
 }
 
-/** Creates an agent for any number of calls. It turns on the camera after a typed message, describes a picture, and is interrupted by speech. */
+/**
+ * Creates an agent for any number of calls. It turns on the camera after a typed message, describes a picture, and is
+ * interrupted by speech.
+ */
 function createVideoSpeaker(): LlmAgent {
   const isBlob = (type: string) => (sent: LiveSent) => 'blob' in sent && sent.blob.mimeType?.startsWith(type) === true;
   const model = new ScriptedLiveModel(({ config }) => [

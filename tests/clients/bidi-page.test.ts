@@ -3,8 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { places, type Started } from './servers.ts';
 
 /**
- * Plays the page of adk-go's example `bidi`, which is not on npm: the same address, frames and reading of events. Its session does not exist
- * before the first call.
+ * Plays the page of adk-go's example `bidi`, which is not on npm: the same address, frames and reading of events. Its
+ * session does not exist before the first call.
  */
 class BidiPage {
   /** The bubbles and notes that the page shows. */

@@ -179,9 +179,10 @@ class Breaker extends BaseAgent {
 
 /**
  * Creates the agents, by the names of their apps. `front` makes concurrent calls of tools, among them a slow one, one
- * that a person confirms, one whose response comes later, and agents. `crew` is a parallel agent, each of whose
- * agents calls an agent. Readers get the events of some of the called agents. `plan` is a graph whose node may time out
- * and is then tried again. `risk` asks a person, two calls and a node deep, beside an agent that fails meanwhile, unless the message says `safe`.
+ * that a person confirms, one whose response comes later, and agents. `crew` is a parallel agent, each of whose agents
+ * calls an agent. Readers get the events of some of the called agents. `plan` is a graph whose node may time out and is
+ * then tried again. `risk` asks a person, two calls and a node deep, beside an agent that fails meanwhile, unless the
+ * message says `safe`.
  */
 export function createAgents(host: Host): Readonly<Record<'front' | 'crew', BaseAgent>> {
   const tool = (name: string, isOnce: boolean, pauseMs = 0, requireConfirmation = false): FunctionTool =>

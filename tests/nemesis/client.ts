@@ -208,8 +208,8 @@ async function read(
 }
 
 /**
- * True for an answer of workerd itself, and of `wrangler dev` when it loses the connection to workerd or restarts it. An exception that is the
- * reason is in their output, and is a fault there.
+ * True for an answer of workerd itself, and of `wrangler dev` when it loses the connection to workerd or restarts it.
+ * An exception that is the reason is in their output, and is a fault there.
  */
 function isOfRuntime(text: string): boolean {
   return text === 'Internal Server Error' || text.startsWith('Error: ') || text.startsWith('Your worker restarted');

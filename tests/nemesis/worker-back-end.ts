@@ -57,8 +57,8 @@ export const wranglerDev: WorkerHost = {
 };
 
 /**
- * Bundles the Worker into a folder. Returns workerd, the runtime of `wrangler dev`, with that bundle: it starts in an eighth of the processor
- * time.
+ * Bundles the Worker into a folder. Returns workerd, the runtime of `wrangler dev`, with that bundle: it starts in an
+ * eighth of the processor time.
  */
 export async function createWorkerd(bundles: string): Promise<WorkerHost> {
   const outfile = join(bundles, 'attacked-worker.js');

@@ -1,7 +1,8 @@
 /**
- * Compiles programs one after the other with a version of TypeScript in JavaScript, which costs less than a process for each: the compiler is
- * warm, and a file that two programs read in the same format is parsed once. Arguments: the path of the compiler, and those of the
- * configurations, which have the same `target`. Prints the errors of each, and their number.
+ * Compiles programs one after the other with a version of TypeScript in JavaScript, which costs less than a process for
+ * each: the compiler is warm, and a file that two programs read in the same format is parsed once. Arguments: the path
+ * of the compiler, and those of the configurations, which have the same `target`. Prints the errors of each, and their
+ * number.
  */
 import { createRequire } from 'node:module';
 import type typescript from 'typescript-5.6';

@@ -4,8 +4,8 @@ import { Pool } from 'pg';
 const NO_WAITS = 'UPDATE eventloom_run_webhooks SET due_at = 0';
 
 /**
- * Ends the leases of processes that were killed, and the times before their webhooks are sent again, as time does. `sessions` is a file or the URL
- * of a database.
+ * Ends the leases of processes that were killed, and the times before their webhooks are sent again, as time does.
+ * `sessions` is a file or the URL of a database.
  */
 export async function endLeases(sessions: string): Promise<void> {
   if (sessions.startsWith('postgres')) {

@@ -20,9 +20,10 @@ const KEEPER =
   'exec 4<&0; "$0" "$@" </dev/null & program=$!; (read -r _ <&4; rm -rf "$TMPDIR"; kill -9 0) & wait $program';
 
 /**
- * Starts `wrangler`, or the runtime alone, in its own process group: the runtime is a child of a child, and must be killed with it. The group
- * ends with this process, even if that is killed. Its temporary files are in a folder of their own, because a killed wrangler leaves them behind.
- * The folder is deleted when the program has ended, before later listeners of `exit` are called.
+ * Starts `wrangler`, or the runtime alone, in its own process group: the runtime is a child of a child, and must be
+ * killed with it. The group ends with this process, even if that is killed. Its temporary files are in a folder of
+ * their own, because a killed wrangler leaves them behind. The folder is deleted when the program has ended, before
+ * later listeners of `exit` are called.
  */
 export function spawnWrangler(command: readonly string[], options: SpawnOptions = {}): ChildProcess {
   const folder = mkdtempSync(join(tmpdir(), 'eventloom-wrangler-'));

@@ -61,7 +61,10 @@ export interface ListedError {
   readonly specifier: string;
 }
 
-/** Returns the errors that a page lists: rows such as "| `GoneError` | `GONE` |" below headings such as "| **Runs** (`@eventloom/runner`) |". */
+/**
+ * Returns the errors that a page lists: rows such as "| `GoneError` | `GONE` |" below headings such as "| **Runs**
+ * (`@eventloom/runner`) |".
+ */
 export function listedErrors(page: string): ListedError[] {
   let specifier = '';
   return page.split('\n').flatMap((line) => {

@@ -54,10 +54,10 @@ const SEARCHING = new Set([
 const stepsOf = new WeakMap<SourceFile, SlowStep[]>();
 
 /**
- * Returns the slow steps in the loops of a file: text that is cut from the front, an element that is taken from or put at the front of a list,
- * a list or an object that is copied to add to it, and a search of the list that the loop fills. Loops are statements and the callbacks of
- * list methods. The check knows a list by its name, so it does not see a list under another name, or a loop in a function that is called in
- * a loop.
+ * Returns the slow steps in the loops of a file: text that is cut from the front, an element that is taken from or put
+ * at the front of a list, a list or an object that is copied to add to it, and a search of the list that the loop
+ * fills. Loops are statements and the callbacks of list methods. The check knows a list by its name, so it does not see
+ * a list under another name, or a loop in a function that is called in a loop.
  */
 export function slowSteps(file: SourceFile): SlowStep[] {
   const steps = stepsOf.get(file) ?? findSteps(file);

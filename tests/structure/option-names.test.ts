@@ -396,8 +396,8 @@ const MAX_KINDS = 3;
 const CHECKED_OTHERWISE = /^(Runner\.|AgentChat$|EventloomClient$|LiveCall$)/;
 /**
  * Options without a check, or whose fault is not reported to the caller: the default of a channel is a value of its
- * schema, the payload of a request is any JSON value, a long-running tool is always one, a request id is not an option of a runner, and an error about `onError`
- * cannot be reported to it.
+ * schema, the payload of a request is any JSON value, a long-running tool is always one, a request id is not an option
+ * of a runner, and an error about `onError` cannot be reported to it.
  */
 const OTHERS = new Set([
   'channel.default',

@@ -18,7 +18,10 @@ export function publicApi(packages: readonly Workspace[]): string {
   return `${sections.join('\n\n')}\n`;
 }
 
-/** Returns entry files with a star export, whose published names cannot be read from the file, unless it exports all names of another package. */
+/**
+ * Returns entry files with a star export, whose published names cannot be read from the file, unless it exports all
+ * names of another package.
+ */
 export function starExports(files: readonly SourceFile[]): string[] {
   const entries = files.filter(({ path }) => path.endsWith('/index.ts'));
   return entries.filter((file) => exportedNames(file).some(isStar)).map(({ path }) => path);

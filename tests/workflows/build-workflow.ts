@@ -195,8 +195,8 @@ function buildLlmAgent(plan: LlmPlan, play: Play): LlmAgent {
 const toolOf = ({ name }: LlmPlan): string => `use_${name}`;
 
 /**
- * Hands a task to the helper, if there is one, then calls the tool of the agent, and then answers. Selects its reply by the newest content that is not
- * of another agent, because agents side by side may speak in between.
+ * Hands a task to the helper, if there is one, then calls the tool of the agent, and then answers. Selects its reply by
+ * the newest content that is not of another agent, because agents side by side may speak in between.
  */
 class PlannedModel extends BaseLlm {
   readonly #plan: LlmPlan;

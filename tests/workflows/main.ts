@@ -1,6 +1,7 @@
 /**
- * Plays generated workflows with pauses and without: `pnpm workflows [--from 1] [--to 2000] [--verbose]`. Prints the differences with their seeds, and
- * exits with 1 if there are any. `--verbose` prints each plan and what both plays did.
+ * Plays generated workflows with pauses and without: `pnpm workflows [--from 1] [--to 2000] [--verbose]`. Prints the
+ * differences with their seeds, and exits with 1 if there are any. `--verbose` prints each plan and what both plays
+ * did.
  */
 import { parseArgs } from 'node:util';
 import { compareWorkflow } from './play-workflow.ts';

@@ -3,8 +3,8 @@ import { constants } from 'node:os';
 const END_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
 /**
- * Ends the process at a signal, until `stopEndingEarly`. The first process of a container ignores signals without a handler, so they have one
- * from the first line of the program on.
+ * Ends the process at a signal, until `stopEndingEarly`. The first process of a container ignores signals without a
+ * handler, so they have one from the first line of the program on.
  */
 export function endEarlyAtSignals(): void {
   for (const signal of END_SIGNALS) process.on(signal, endEarly);

@@ -551,8 +551,8 @@ async function storedId(session: ClientSession, { id, invocationId, author }: Ev
 }
 
 /**
- * Returns the agents that work: those that stream text or wait for a tool, and agents that are called as tools, otherwise the one that spoke
- * last.
+ * Returns the agents that work: those that stream text or wait for a tool, and agents that are called as tools,
+ * otherwise the one that spoke last.
  * @param next the agent that works at an earlier moment
  * @param hasBegun true if a run has begun: the root agent works until an agent speaks, and a graph may end without a message
  */

@@ -11,8 +11,8 @@ const NO_TIMES: CallTimes = new Map();
 export const MeasuredTimes = createContext(NO_TIMES);
 
 /**
- * Returns the calls of a message that began at once. Their responses are in one event, which has the time of the slowest. A call that a person
- * approved begins with the answer, alone.
+ * Returns the calls of a message that began at once. Their responses are in one event, which has the time of the
+ * slowest. A call that a person approved begins with the answer, alone.
  */
 export function parallelCalls({ parts, timestamp }: Message): readonly CallPart[] {
   const calls = parts.filter((part) => part.type === 'call');

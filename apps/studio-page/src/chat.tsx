@@ -317,8 +317,8 @@ function PlainMessage({ message }: { readonly message: Message }) {
 }
 
 /**
- * Returns a key for each message: its number among those of its agent in its run. A streamed message has another id when the session is read
- * after the run, and what the person opened in it stays open.
+ * Returns a key for each message: its number among those of its agent in its run. A streamed message has another id
+ * when the session is read after the run, and what the person opened in it stays open.
  */
 function keysOf(messages: readonly Message[]): readonly string[] {
   const counts = new Map<string, number>();

@@ -10,8 +10,8 @@ const INTERRUPTED = {
 };
 
 /**
- * Returns the events of a session with responses to the calls that have none, and with the ends of the runs that could continue. The events are
- * history then. A request to a person is answered before the call that it is about.
+ * Returns the events of a session with responses to the calls that have none, and with the ends of the runs that could
+ * continue. The events are history then. A request to a person is answered before the call that it is about.
  */
 export function closeCalls(given: readonly Event[]): readonly Event[] {
   // Events of other servers may lack actions.

@@ -8,8 +8,8 @@ const BEGINNING = /^[^\s>*+\-\d[|<:]/;
 const DEFINITION = /^ {0,3}\[[^\]\n]+\]:/m;
 
 /**
- * Returns the parts of a Markdown text that can be drawn one by one, with the same result as the whole text. While a text grows, only its last
- * part changes, so a page draws the others once.
+ * Returns the parts of a Markdown text that can be drawn one by one, with the same result as the whole text. While a
+ * text grows, only its last part changes, so a page draws the others once.
  */
 export function markdownBlocks(text: string): readonly string[] {
   if (DEFINITION.test(text)) return [text];

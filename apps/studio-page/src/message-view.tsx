@@ -28,7 +28,10 @@ export function contentOf({ parts }: Message): readonly Part[] {
   });
 }
 
-/** Returns the agents around the agent of a message, such as `team.research`; empty if there are none. A branch also has the ids of calls. */
+/**
+ * Returns the agents around the agent of a message, such as `team.research`; empty if there are none. A branch also has
+ * the ids of calls.
+ */
 function placeOf({ author, branch = '' }: Message): string {
   const names = branch.split('.').map((name) => name.replace(/@.*$/, ''));
   if (names.at(-1) === author) names.pop();

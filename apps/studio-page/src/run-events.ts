@@ -7,8 +7,8 @@ export function isOfRun({ author, content, actions, inputTranscription }: Event)
 }
 
 /**
- * Returns the agent at work after the first events of a session: the author of the next event in the same run. Undefined between runs, while a
- * run waits for the user, and if no agent has an event in the rest of the run.
+ * Returns the agent at work after the first events of a session: the author of the next event in the same run.
+ * Undefined between runs, while a run waits for the user, and if no agent has an event in the rest of the run.
  *
  * @param count the number of events before that moment
  */

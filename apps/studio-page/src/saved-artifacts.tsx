@@ -48,8 +48,8 @@ export interface StoredArtifacts {
 }
 
 /**
- * Reads the names of a session's artifacts. An event may have saved an artifact that the session does not have: it was deleted, or the session
- * was imported without its files.
+ * Reads the names of a session's artifacts. An event may have saved an artifact that the session does not have: it was
+ * deleted, or the session was imported without its files.
  *
  * @param saves number of events that saved artifacts. The names are read again when it changes
  */

@@ -473,8 +473,9 @@ function readJsonText(key: string, text: string, errors: Record<string, string>)
 }
 
 /**
- * Returns the messages of a refused answer by the keys of their fields, from an error such as `…requested schema: name: too short; tags.0: too
- * long`. `rest` has the whole error if a part of it belongs to no field.
+ * Returns the messages of a refused answer by the keys of their fields, from an error such as
+ * `…requested schema: name: too short; tags.0: too long`. `rest` has the whole error if a part of it belongs to no
+ * field.
  *
  * @param texts the texts of the answer
  */
@@ -495,7 +496,10 @@ export function refusedFields(
   return { errors };
 }
 
-/** Returns the key of the innermost field around a place such as `lines.0.count`, which is inside the given field; undefined if there is none. */
+/**
+ * Returns the key of the innermost field around a place such as `lines.0.count`, which is inside the given field;
+ * undefined if there is none.
+ */
 function keyOf(field: FormField, texts: FieldTexts, place: string): string | undefined {
   switch (field.kind) {
     case 'group':

@@ -198,7 +198,10 @@ function changeAndFocus(box: RefObject<HTMLElement | null>, change: () => void, 
 
 const CONTROLS = ':is(input, select, textarea, button)';
 
-/** Shows the fields of the items of a list, with buttons to add an item and to remove each. The focus goes to the item that was added or is next. */
+/**
+ * Shows the fields of the items of a list, with buttons to add an item and to remove each. The focus goes to the item
+ * that was added or is next.
+ */
 function ListView({ field, texts, errors, onChange }: FieldViewProps & { readonly field: ItemsField }) {
   const { key, label, isRequired, minItems, maxItems } = field;
   const list = useRef<HTMLFieldSetElement>(null);

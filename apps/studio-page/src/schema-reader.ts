@@ -12,8 +12,9 @@ export class SchemaReader {
   }
 
   /**
-   * Returns a schema without references, without `allOf`, and without the variant `null`: `anyOf: [{ type: 'string' }, { type: 'null' }]` or
-   * `type: ['string', 'null']`. Several other variants are in its `anyOf`.
+   * Returns a schema without references, without `allOf`, and without the variant `null`:
+   * `anyOf: [{ type: 'string' }, { type: 'null' }]` or `type: ['string', 'null']`. Several other variants are in its
+   * `anyOf`.
    */
   read(given: unknown, depth = 0): { readonly schema: JsonFields; readonly isNullable: boolean } {
     const { type, anyOf, oneOf, ...own } = this.#withoutReferences(given);
@@ -31,7 +32,10 @@ export class SchemaReader {
     return { schema: merged(schema, inner.schema), isNullable: isNullable || inner.isNullable };
   }
 
-  /** Returns the values that a schema lists: those of `enum` and `const`, of `boolean`, and of an `anyOf` of such schemas. Empty without a list. */
+  /**
+   * Returns the values that a schema lists: those of `enum` and `const`, of `boolean`, and of an `anyOf` of such
+   * schemas. Empty without a list.
+   */
   choicesOf(schema: JsonFields): readonly unknown[] {
     const { type, enum: listed, anyOf } = schema;
     if (Array.isArray(listed)) return listed;

@@ -391,7 +391,10 @@ export function SessionList({ apps, hasLogin, place, goTo, list, events, isRunni
 const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
 const TIME = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
 
-/** Returns the second line of a session in the list: its time, or its day if that is another one, and its id, or where it was copied from. */
+/**
+ * Returns the second line of a session in the list: its time, or its day if that is another one, and its id, or where
+ * it was copied from.
+ */
 function detailOf(id: string, lastUpdateTime: number, hasTitle: boolean): string {
   const day = DAY.format(lastUpdateTime * 1000);
   const time = day === DAY.format(Date.now()) ? TIME.format(lastUpdateTime * 1000) : day;

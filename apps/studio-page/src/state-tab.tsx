@@ -25,8 +25,8 @@ const SCOPES = [
 const SHOWN = 100;
 
 /**
- * Shows the state by scope at the shown moment, and the changes that led to it, newest first. It is drawn again when the state changes, not with
- * each chunk of a reply.
+ * Shows the state by scope at the shown moment, and the changes that led to it, newest first. It is drawn again when
+ * the state changes, not with each chunk of a reply.
  */
 export const StateTab = memo(function StateTab({ events, count, selectedId, state, initialState }: StateTabProps) {
   const changes = useMemo(() => changesOf(events, initialState), [events, initialState]);
@@ -131,8 +131,8 @@ interface Change {
 }
 
 /**
- * Returns the first changes after a moment of keys of the user and the app that no event of the session changed before it. Other sessions may
- * have written them, so their values at the moment are not known.
+ * Returns the first changes after a moment of keys of the user and the app that no event of the session changed before
+ * it. Other sessions may have written them, so their values at the moment are not known.
  *
  * @param end number of changes up to the moment
  */

@@ -125,8 +125,8 @@ export function spansOf(
 }
 
 /**
- * Returns a bar for each completed node of a graph, made from the events of one execution of the graph. A node begins with its step, and ends when
- * its result is stored, which is after the results of the nodes before it in the step.
+ * Returns a bar for each completed node of a graph, made from the events of one execution of the graph. A node begins
+ * with its step, and ends when its result is stored, which is after the results of the nodes before it in the step.
  */
 function nodeSpans(events: readonly Event[], depth: number): Span[] {
   const spans: Span[] = [];
@@ -290,7 +290,10 @@ export function barsOf(
   return bars;
 }
 
-/** Returns the durations of the tool calls that have ended. A call that ran again, after an answer or in a resumed run, has that of its last time. */
+/**
+ * Returns the durations of the tool calls that have ended. A call that ran again, after an answer or in a resumed run,
+ * has that of its last time.
+ */
 export function timesIn(spans: readonly KeptSpan[], calls: Calls): CallTimes {
   // A call that waited for a person ran in the execution with its response.
   const byExecution = new Map<string, string>();

@@ -22,8 +22,8 @@ interface ShownEnd {
 }
 
 /**
- * Shows the end of a conversation, whatever changes its height: new content, pictures that load, messages that the browser measures only when they
- * are visible, or a box of another size.
+ * Shows the end of a conversation, whatever changes its height: new content, pictures that load, messages that the
+ * browser measures only when they are visible, or a box of another size.
  *
  * @param changes the values whose change adds content
  */

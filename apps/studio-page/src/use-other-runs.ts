@@ -9,8 +9,9 @@ const LOCAL = 'local-';
 const LOOK_AGAIN_MS = 3000;
 
 /**
- * Reads the session again if another page has written to it or deleted it: when the page gets the focus, and at intervals while it is visible. The page
- * then follows a run that another page has started. An error of the page is shown until then.
+ * Reads the session again if another page has written to it or deleted it: when the page gets the focus, and at
+ * intervals while it is visible. The page then follows a run that another page has started. An error of the page is
+ * shown until then.
  *
  * @param isEnabled false while the page itself writes
  */

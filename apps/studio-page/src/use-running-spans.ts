@@ -8,8 +8,9 @@ const READ_AGAIN_MS = 600;
 const NO_SPANS: readonly KeptSpan[] = [];
 
 /**
- * Returns the spans of the work in progress. Calls of an agent inside a tool, and nodes of a graph that have not sent an event, are not in the stream
- * of their run, so they are known from the server's spans. Empty if the server keeps none.
+ * Returns the spans of the work in progress. Calls of an agent inside a tool, and nodes of a graph that have not sent
+ * an event, are not in the stream of their run, so they are known from the server's spans. Empty if the server keeps
+ * none.
  *
  * @param isNeeded true while such work may be in progress
  */

@@ -1,8 +1,8 @@
 import type { ShownAgent } from './studio-client.ts';
 
 /**
- * Returns the name of the outermost workflow in which an author is a node; undefined for an agent outside workflows, and if several workflows may have
- * the node. The tree has no nodes with functions.
+ * Returns the name of the outermost workflow in which an author is a node; undefined for an agent outside workflows,
+ * and if several workflows may have the node. The tree has no nodes with functions.
  */
 export function workflowOf(author: string, root: ShownAgent): string | undefined {
   const workflows = outermostWorkflows(root);

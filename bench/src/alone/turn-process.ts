@@ -90,8 +90,8 @@ const round = async (): Promise<number> => {
   for (let index = 0; index < turns; index++) await once();
   return turns * perTurn;
 };
-// Processor time instead of wall time, because other processes may use the processor in between. It includes the threads that compile, which
-// are busy with the code of a turn for its first ten thousand turns.
+// Processor time instead of wall time, because other processes may use the processor in between. It includes the
+// threads that compile, which are busy with the code of a turn for its first ten thousand turns.
 const us: number[] = [];
 for (let index = -warmUp; index < Number(rounds); index++) {
   const start = process.cpuUsage();

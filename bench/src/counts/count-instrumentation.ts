@@ -1,7 +1,7 @@
 /**
- * Counts what instrumentation adds to a turn with one tool call, and prints it as JSON: the promises of the turn, and the functions that it enters in the
- * files of instrumentation and of OpenTelemetry. `absent`: no package was loaded. `unused`: packages and an SDK are loaded, and the runner has no
- * instrumentation. `used`: the runner has it.
+ * Counts what instrumentation adds to a turn with one tool call, and prints it as JSON: the promises of the turn, and
+ * the functions that it enters in the files of instrumentation and of OpenTelemetry. `absent`: no package was loaded.
+ * `unused`: packages and an SDK are loaded, and the runner has no instrumentation. `used`: the runner has it.
  */
 import { createHook } from 'node:async_hooks';
 import { Session } from 'node:inspector/promises';

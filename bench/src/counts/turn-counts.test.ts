@@ -5,8 +5,8 @@ import { expect, test } from 'vitest';
 import { type CountedTurn, overBudget, TURN_BUDGETS, type TurnCounts } from './turn-counts.ts';
 
 /**
- * V8 optimizes on the main thread: from a thread of its own, optimized code comes sooner or later with the load of the machine, and parallel calls
- * allocate between 61,000 and 72,000 bytes.
+ * V8 optimizes on the main thread: from a thread of its own, optimized code comes sooner or later with the load of the
+ * machine, and parallel calls allocate between 61,000 and 72,000 bytes.
  */
 const NODE_OPTIONS = [
   '--expose-gc',

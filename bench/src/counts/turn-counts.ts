@@ -36,8 +36,8 @@ export interface TurnCounts {
 }
 
 /**
- * Maximum cost of each turn: its bytes are 2 % above those measured. A handwritten text turn, for comparison (`src/floor.ts`): 5,800 bytes and 16 promises. One of
- * the clock reads is for the id of the run.
+ * Maximum cost of each turn: its bytes are 2 % above those measured. A handwritten text turn, for comparison
+ * (`src/floor.ts`): 5,800 bytes and 16 promises. One of the clock reads is for the id of the run.
  */
 export const TURN_BUDGETS: Readonly<Record<CountedTurn, TurnCounts>> = {
   text: {

@@ -6,7 +6,9 @@ import { startDevServer } from './dev-server.ts';
 /*
  * Measures the memory that sessions need in a Durable Object, in workerd under `wrangler dev`: one of 100,000 events,
  * one of 8 events of 10 MB, and two with maximum state. The isolate, which runs the objects and the Worker, has a heap
- * of 128 MB, and ends if that is not enough; then this program fails. The figure is the maximum heap, including garbage, during the first request that an object answers. Words on the command line select requests by parts of their names; only these run, on the sessions that they need.
+ * of 128 MB, and ends if that is not enough; then this program fails. The figure is the maximum heap, including
+ * garbage, during the first request that an object answers. Words on the command line select requests by parts of
+ * their names; only these run, on the sessions that they need.
  */
 const EVENTS = 100_000;
 const BATCH = 2000;

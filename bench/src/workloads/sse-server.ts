@@ -34,8 +34,8 @@ interface Contestant {
 }
 
 /**
- * W9: runs as server-sent events, compared with a bare handler that writes the same bytes. The servers run in separate processes. Those with other flags
- * answer the same number of requests before their peak is read.
+ * W9: runs as server-sent events, compared with a bare handler that writes the same bytes. The servers run in separate
+ * processes. Those with other flags answer the same number of requests before their peak is read.
  */
 export async function sseServer(): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), 'eventloom-bench-'));

@@ -271,7 +271,10 @@ export class A2ACall {
     yield { statusUpdate: view.setState(state) };
   }
 
-  /** Starts the run of a message. Returns no run if the message answers none of the requests that its task waits for; the task is unchanged. */
+  /**
+   * Starts the run of a message. Returns no run if the message answers none of the requests that its task waits for;
+   * the task is unchanged.
+   */
   async #begin(
     params: Readonly<Record<string, unknown>>,
     streaming: boolean,

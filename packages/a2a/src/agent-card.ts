@@ -46,7 +46,11 @@ export interface AgentCard {
 /** The address of a card below that of its agent. */
 export const AGENT_CARD_PATH = '.well-known/agent-card.json';
 
-/** Returns the card of an agent. @param url the address of its endpoint @param fields take precedence over those that come from the agent */
+/**
+ * Returns the card of an agent.
+ * @param url the address of its endpoint
+ * @param fields take precedence over those that come from the agent
+ */
 export function createAgentCard(agent: BaseAgent, url: string, fields: Partial<AgentCard> = {}): AgentCard {
   const address = { url, protocolBinding: 'JSONRPC' };
   return {

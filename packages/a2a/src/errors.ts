@@ -35,7 +35,10 @@ export class A2AConnectionError extends EventloomError {
   static override readonly retryable = true;
 }
 
-/** A card, a message or an answer does not match the specification of A2A, or the server answered with an error of the protocol. Not retryable. */
+/**
+ * A card, a message or an answer does not match the specification of A2A, or the server answered with an error of the
+ * protocol. Not retryable.
+ */
 export class A2AProtocolError extends EventloomError {
   static override readonly code = 'A2A_PROTOCOL';
 }

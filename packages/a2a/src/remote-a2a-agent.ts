@@ -26,8 +26,8 @@ import { type A2AMessage, type A2ASendRequest, type A2ATaskState, type A2AUpdate
 /** Options of `RemoteA2AAgent`, beside those of every agent. */
 export interface RemoteA2AAgentOptions extends BaseAgentConfig {
   /**
-   * The address of the agent, or of its card if it ends with `.json`; or the card itself. A card that is fetched must name an address of its own
-   * origin.
+   * The address of the agent, or of its card if it ends with `.json`; or the card itself. A card that is fetched must
+   * name an address of its own origin.
    */
   readonly agentCard: string | AgentCard;
   /** Headers of every request, such as `authorization`; or a function of the context that returns them. Default: none. */
@@ -41,8 +41,8 @@ export interface RemoteA2AAgentOptions extends BaseAgentConfig {
    */
   readonly timeoutMs?: number | undefined;
   /**
-   * Maximum size of one response, in bytes; a stream counts as a whole. Also the maximum number of characters of all artifacts of a task, over all
-   * streams. Default: 8 MiB.
+   * Maximum size of one response, in bytes; a stream counts as a whole. Also the maximum number of characters of all
+   * artifacts of a task, over all streams. Default: 8 MiB.
    */
   readonly maxResponseBytes?: number | undefined;
   /** Sends the requests. Default: the global `fetch`. */
@@ -76,9 +76,9 @@ const MAX_RESPONSE_BYTES = 8 * 1024 * 1024;
 const CANCEL_MS = 10_000;
 
 /**
- * An agent on another server, reached over A2A 1.0 or 0.3. It sends the part of the session that the remote agent has not seen, streams its reply as
- * chunks and whole events, and continues the same context in later turns. Task and context ids are in the `customMetadata` of its events
- * (`a2a:task_id`, `a2a:context_id`), as the ADK has them.
+ * An agent on another server, reached over A2A 1.0 or 0.3. It sends the part of the session that the remote agent has
+ * not seen, streams its reply as chunks and whole events, and continues the same context in later turns. Task and
+ * context ids are in the `customMetadata` of its events (`a2a:task_id`, `a2a:context_id`), as the ADK has them.
  *
  * If the stream is lost, the agent subscribes to the task again, or asks for it, and shows no text twice.
  *

@@ -304,7 +304,10 @@ function newParts(open: OpenArtifact, shown: readonly Part[]): Part[] | undefine
   return parts.slice(shown.length);
 }
 
-/** Compares a part with the shown one of the same index. A text that may still grow and is shorter than the shown one is `shorter`, not `different`. */
+/**
+ * Compares a part with the shown one of the same index. A text that may still grow and is shorter than the shown one is
+ * `shorter`, not `different`.
+ */
 function compareParts(before: Part, part: Part, mayGrow: boolean): 'same' | 'longer' | 'shorter' | 'different' {
   if (before.text === undefined || part.text === undefined || before.thought !== part.thought)
     return JSON.stringify(before) === JSON.stringify(part) ? 'same' : 'different';

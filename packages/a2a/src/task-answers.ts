@@ -9,8 +9,8 @@ export function toContent({ parts }: A2AMessage): Content {
 }
 
 /**
- * Returns the message with which a client answers the requests that its task waits for: the responses in its parts, or its text or data if the task
- * waits for one answer. Undefined if it answers nothing.
+ * Returns the message with which a client answers the requests that its task waits for: the responses in its parts, or
+ * its text or data if the task waits for one answer. Undefined if it answers nothing.
  */
 export function toAnswers(message: A2AMessage, waiting: readonly FunctionCall[]): Content | undefined {
   const responses = message.parts.filter(isFunctionResponse);
@@ -33,7 +33,10 @@ export function toAnswers(message: A2AMessage, waiting: readonly FunctionCall[])
   return { role: 'user', parts: [{ functionResponse }] };
 }
 
-/** Returns the response to a call that a text contains; undefined if it contains none. Only an exact yes or no confirms or refuses a call: a misread word would run a tool. */
+/**
+ * Returns the response to a call that a text contains; undefined if it contains none. Only an exact yes or no confirms
+ * or refuses a call: a misread word would run a tool.
+ */
 function responseOf({ name }: FunctionCall, text: string): Record<string, unknown> | undefined {
   if (text === '' || name === REQUEST_CREDENTIAL) return undefined;
   if (name !== REQUEST_CONFIRMATION) return { result: text };

@@ -165,8 +165,9 @@ export class TaskView {
   }
 
   /**
-   * Returns `responseId`, which chunks and their whole reply share. For an event of a custom agent without one, returns an id with the number of
-   * whole events that the agent yielded before, which is the same when the task is read from its session.
+   * Returns `responseId`, which chunks and their whole reply share. For an event of a custom agent without one, returns
+   * an id with the number of whole events that the agent yielded before, which is the same when the task is read from
+   * its session.
    */
   #artifactIdOf({ id, responseId, partial, invocationId, executionId = invocationId }: Event): string {
     const known = responseId ?? this.#artifactIds.get(id);

@@ -1,7 +1,8 @@
 import { describeKind, isRecord } from '@eventloom/core/internal';
 import { A2AProtocolError } from './errors.ts';
 
-// The JSON of A2A 1.0, and its translation from and to A2A 0.3. Values of 0.3 have a `kind`, and their states and roles are lower-case words.
+// The JSON of A2A 1.0, and its translation from and to A2A 0.3. Values of 0.3 have a `kind`, and their states and roles
+// are lower-case words.
 
 /** Data of applications beside a value. */
 export type Metadata = Readonly<Record<string, unknown>>;
@@ -141,7 +142,10 @@ function readId(path: string, value: unknown): string {
   return value;
 }
 
-/** Reads an id into an object of one field, empty without an id. Servers omit an id that they do not have, or write it as null or as the empty text. */
+/**
+ * Reads an id into an object of one field, empty without an id. Servers omit an id that they do not have, or write it
+ * as null or as the empty text.
+ */
 function readOptionalId<K extends string>(path: string, object: WireObject, key: K): { [P in K]?: string } {
   const value = readText(`${path}.${key}`, object[key]);
   return given(key, value === undefined ? undefined : readId(`${path}.${key}`, value));

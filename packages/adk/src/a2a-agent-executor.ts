@@ -104,8 +104,9 @@ const OPTIONS: OptionRules<AgentExecutorConfig> = {
 };
 
 /**
- * Runs an agent for a server of `@a2a-js/sdk` 0.3, as programs that were written for `@google/adk` do. Tasks are in the server's task store; the protocol `a2a` of
- * `@eventloom/a2a` reads them from sessions instead, and can cancel them. Each context has a user of its own, `A2A_USER_` and the context id.
+ * Runs an agent for a server of `@a2a-js/sdk` 0.3, as programs that were written for `@google/adk` do. Tasks are in the
+ * server's task store; the protocol `a2a` of `@eventloom/a2a` reads them from sessions instead, and can cancel them.
+ * Each context has a user of its own, `A2A_USER_` and the context id.
  *
  * @example
  * const executor = new A2AAgentExecutor({ runner: { agent, appName: 'weather', sessionService: new InMemorySessionService() } });
@@ -115,7 +116,10 @@ export class A2AAgentExecutor {
   /** Undefined if a function of the program returns the runner. */
   readonly #runner: AdkRunner | undefined;
 
-  /** @throws ConfigurationError for an unknown option, one of the wrong kind, and a missing runner, also in `runConfig` and in the runner's options */
+  /**
+   * @throws ConfigurationError for an unknown option, one of the wrong kind, and a missing runner, also in `runConfig`
+   * and in the runner's options
+   */
   constructor(config: AgentExecutorConfig) {
     checkOptions('A2AAgentExecutor', OPTIONS, config);
     const { runner, runConfig } = config;
@@ -230,7 +234,10 @@ async function openRunner(runner: RunnerOrRunnerConfig): Promise<AdkRunner> {
   return toRunner(typeof runner === 'function' ? await runner() : runner);
 }
 
-/** Returns a runner, or creates one from its options. @throws ConfigurationError for another value, and for options that a runner does not take */
+/**
+ * Returns a runner, or creates one from its options.
+ * @throws ConfigurationError for another value, and for options that a runner does not take
+ */
 function toRunner(given: AdkRunner | AdkRunnerConfig): AdkRunner {
   if (isRunner(given)) return given;
   if (!isRecord(given) || isBaseAgent(given))

@@ -8,8 +8,8 @@ export interface ActiveStreamingToolParams {
 }
 
 /**
- * A tool that runs during a live run, and the input from the person that it receives meanwhile. Programs keep such objects themselves: a tool of
- * Eventloom that reads the person's words has `inputStream: true` in its options.
+ * A tool that runs during a live run, and the input from the person that it receives meanwhile. Programs keep such
+ * objects themselves: a tool of Eventloom that reads the person's words has `inputStream: true` in its options.
  */
 export class ActiveStreamingTool {
   /** The work of the tool. */

@@ -68,7 +68,10 @@ export interface SearchEngineParams extends VertexAiSearchToolParams {
   readonly dataStoreSpecs?: readonly VertexAISearchDataStoreSpec[] | undefined;
 }
 
-/** Options of a request, as programs that were written for `@google/adk` read them: those without a type here have that of `@google/genai`. */
+/**
+ * Options of a request, as programs that were written for `@google/adk` read them: those without a type here have that
+ * of `@google/genai`.
+ */
 interface AdkRequestConfig extends GenerateContentConfig {
   systemInstruction?: VendorValue;
   /** Declarations of functions, and tools of the model's service. */
@@ -96,19 +99,28 @@ export interface AdkModelRequest extends LlmRequest {
   /** The system instruction, the tools and the options. May be replaced, also by a `GenerateContentConfig` of `@google/genai`. */
   get config(): AdkRequestConfig;
   set config(config: GenerateContentConfig | KnownOptions<GenerateContentConfig>);
-  /** Tools by name, to run the model's calls. The request of a callback has its own record; in `processLlmRequest` of a tool replace the record. */
+  /**
+   * Tools by name, to run the model's calls. The request of a callback has its own record; in `processLlmRequest` of a
+   * tool replace the record.
+   */
   toolsDict: Record<string, BaseTool>;
   /** Settings of a live connection: the options of the run, and what the program writes here. Read by live models. */
   liveConnectConfig?: VendorValue;
 }
 
-/** A function for `beforeModelCallback` of programs that were written for `@google/adk`: that of `@eventloom/llm-agent`, with the `LlmRequest` of the ADK. */
+/**
+ * A function for `beforeModelCallback` of programs that were written for `@google/adk`: that of `@eventloom/llm-agent`,
+ * with the `LlmRequest` of the ADK.
+ */
 export type AdkSingleBeforeModelCallback = (params: {
   context: CallbackContext;
   request: AdkModelRequest;
 }) => MaybePromise<LlmResponse | undefined | void>;
 
-/** Callbacks of programs that were written for `@google/adk`: one or several, which run before each model call, in order, until one returns a value. */
+/**
+ * Callbacks of programs that were written for `@google/adk`: one or several, which run before each model call, in
+ * order, until one returns a value.
+ */
 export type AdkBeforeModelCallback = AdkSingleBeforeModelCallback | readonly AdkSingleBeforeModelCallback[];
 
 /** Type of a tool's `requireConfirmation`, by the schema of its parameters. */

@@ -57,17 +57,19 @@ const LOAD_OPTIONS: OptionRules<LoadAgentOptions> = {
 };
 
 /**
- * Creates an agent from a YAML file of the ADK, on Node. The files of its `config_path`s are read too; all are in the folder of the first file or below,
- * at most 100 of at most 256 KiB. Nothing is imported: a name stands for a value of the options or for a built-in tool (`google_search`,
- * `google_maps_grounding`, `enterprise_web_search`, `url_context`, `load_memory`, `preload_memory`, `load_artifacts`, `exit_loop`, `get_user_choice`,
- * `AgentTool`). Files are read synchronously, so call it when the program starts.
+ * Creates an agent from a YAML file of the ADK, on Node. The files of its `config_path`s are read too; all are in the
+ * folder of the first file or below, at most 100 of at most 256 KiB. Nothing is imported: a name stands for a value of
+ * the options or for a built-in tool (`google_search`, `google_maps_grounding`, `enterprise_web_search`, `url_context`,
+ * `load_memory`, `preload_memory`, `load_artifacts`, `exit_loop`, `get_user_choice`, `AgentTool`). Files are read
+ * synchronously, so call it when the program starts.
  *
  * @example
  * const rollDie = new FunctionTool({ name: 'roll_die', description: 'Rolls a die.', execute: () => 4 });
  * const rootAgent = loadAgentFromConfig('agents/root_agent.yaml', { tools: { 'my_library.tools.roll_die': rollDie } });
  *
  * @throws ConfigurationError for an option that does not exist
- * @throws AgentConfigError with the file and the line, for a file that cannot be read, a field or a name that is unknown, and options that agents refuse
+ * @throws AgentConfigError with the file and the line, for a file that cannot be read, a field or a name that is
+ * unknown, and options that agents refuse
  */
 export function loadAgentFromConfig(path: string, options: LoadAgentOptions = {}): BaseAgent {
   requirePath('loadAgentFromConfig', path, 'agents/root_agent.yaml');

@@ -24,7 +24,10 @@ export function isAgentTool(value: unknown): value is AgentTool {
   return value instanceof AgentTool;
 }
 
-/** Returns true if a later message of the user may go to this agent: it and all of its ancestors are LLM agents that may transfer to their parent. */
+/**
+ * Returns true if a later message of the user may go to this agent: it and all of its ancestors are LLM agents that may
+ * transfer to their parent.
+ */
 export function isRoutableLlmAgent(agentToRun: BaseAgent): boolean {
   for (let agent: BaseAgent | undefined = agentToRun; agent; agent = agent.parentAgent)
     if (!isLlmAgent(agent) || agent.disallowTransferToParent) return false;

@@ -26,8 +26,9 @@ const NAMES: readonly string[] = Object.keys(RULES);
 const CONFIGS = new WeakMap<BaseAgent, object>();
 
 /**
- * Checks the options that an agent has as a node, and returns the others, for a class that checks the names of its own. Leaves out an undefined `parentAgent`,
- * which classes of programs pass on, and, if `rules` are given, options that only a class of the program has.
+ * Checks the options that an agent has as a node, and returns the others, for a class that checks the names of its own.
+ * Leaves out an undefined `parentAgent`, which classes of programs pass on, and, if `rules` are given, options that
+ * only a class of the program has.
  * @param rules the options of the class of this package that a class of the program extends
  * @throws ConfigurationError for an invalid option, for a `parentAgent`, and with `rules` for an option that is probably misspelt
  */
@@ -88,7 +89,8 @@ export function nodeOptionsOf(agent: BaseAgent): Partial<BaseNodeConfig> {
 }
 
 /**
- * Creates an agent of the same class with some of its options changed. Its sub-agents are copied too, unless `subAgents` is among the changes.
+ * Creates an agent of the same class with some of its options changed. Its sub-agents are copied too, unless
+ * `subAgents` is among the changes.
  * @throws ConfigurationError for `parentAgent`, and for a sub-agent that cannot be copied
  */
 export function copyAgent<A extends BaseAgent>(agent: A, changes: object): A {

@@ -13,7 +13,10 @@ import type { Assignable } from './adk-types.ts';
 import { type AgentNodeOptions, copyAgent, keepConfig, withoutNodeOptions } from './agent-options.ts';
 import { isInstanceOf } from './class-checks.ts';
 
-/** Options of every agent of programs that were written for `@google/adk`: those of `@eventloom/core`, and those of its node in a workflow. */
+/**
+ * Options of every agent of programs that were written for `@google/adk`: those of `@eventloom/core`, and those of its
+ * node in a workflow.
+ */
 export interface AdkBaseAgentConfig extends Assignable<BaseAgentConfig>, AgentNodeOptions {
   /** Schema of the arguments when the agent is called as a tool, and of its input as a node. Default: a text, and any input. */
   inputSchema?: SchemaLike | undefined;
@@ -46,8 +49,8 @@ abstract class OwnAgent<C extends AdkBaseAgentConfig = AdkBaseAgentConfig> exten
   }
 
   /**
-   * Creates an agent of the same class with some options changed, and without a parent. Its sub-agents are copied too, unless `changes` has `subAgents`. For
-   * classes whose constructor takes one object of options and passes it on.
+   * Creates an agent of the same class with some options changed, and without a parent. Its sub-agents are copied too,
+   * unless `changes` has `subAgents`. For classes whose constructor takes one object of options and passes it on.
    * @throws ConfigurationError for `parentAgent`, and for a sub-agent that cannot be copied
    */
   clone(changes: Partial<C> = {}): this {
@@ -55,7 +58,10 @@ abstract class OwnAgent<C extends AdkBaseAgentConfig = AdkBaseAgentConfig> exten
   }
 }
 
-/** Any agent of programs that were written for `@google/adk`, also one of another package of Eventloom. Its options have no part in the type. */
+/**
+ * Any agent of programs that were written for `@google/adk`, also one of another package of Eventloom. Its options have
+ * no part in the type.
+ */
 export type AdkBaseAgent<_C extends AdkBaseAgentConfig = AdkBaseAgentConfig> = BaseAgent;
 
 /**

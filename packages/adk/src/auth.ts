@@ -171,7 +171,10 @@ export class OAuth2CredentialExchanger implements BaseCredentialExchanger {
 
 type OAuth2 = NonNullable<AuthCredential['oauth2']>;
 
-/** Returns the code in the credential or in the URL that the user was redirected to. The `state` of that URL must be the one that was sent. */
+/**
+ * Returns the code in the credential or in the URL that the user was redirected to. The `state` of that URL must be the
+ * one that was sent.
+ */
 function codeOf({ authCode, authResponseUri, state }: OAuth2): string {
   const answered = authResponseUri && URL.canParse(authResponseUri) ? new URL(authResponseUri).searchParams : undefined;
   if (authResponseUri && state && answered?.get('state') !== state)
@@ -292,7 +295,10 @@ export class AuthHandler {
     return state.get<AuthCredential>(this.#key);
   }
 
-  /** Keeps `exchangedAuthCredential` in the state of this invocation, for OAuth 2 after an exchange for tokens. @throws CredentialExchangeError */
+  /**
+   * Keeps `exchangedAuthCredential` in the state of this invocation, for OAuth 2 after an exchange for tokens.
+   * @throws CredentialExchangeError
+   */
   async parseAndStoreAuthResponse(state: Pick<State, 'set'>): Promise<void> {
     const { authScheme, exchangedAuthCredential: authCredential } = this.#config;
     if (!authCredential) return;
@@ -314,7 +320,10 @@ export class AuthHandler {
     return { ...this.#config, exchangedAuthCredential: this.generateAuthUri() };
   }
 
-  /** Returns the credential with a new `state` and the page on which the user consents. @throws ConfigurationError for a scheme without one */
+  /**
+   * Returns the credential with a new `state` and the page on which the user consents.
+   * @throws ConfigurationError for a scheme without one
+   */
   generateAuthUri(): AuthCredential | undefined {
     const { authScheme, rawAuthCredential: raw } = this.#config;
     if (!raw?.oauth2) return raw;

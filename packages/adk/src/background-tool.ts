@@ -24,9 +24,10 @@ const OPTIONS: OptionRules<BackgroundToolParams> = {
 };
 
 /**
- * A tool whose script works in a thread of its own while the conversation continues, on Node. The run must be started with `runner.runStream`,
- * which brings the result to the model when it is there; in another run the model gets an error. The script calls `getBackgroundToolParams`,
- * then `completeBackgroundTool` or `failBackgroundTool`, and may ask the user with `requestInputForBackgroundTool`.
+ * A tool whose script works in a thread of its own while the conversation continues, on Node. The run must be started
+ * with `runner.runStream`, which brings the result to the model when it is there; in another run the model gets an
+ * error. The script calls `getBackgroundToolParams`, then `completeBackgroundTool` or `failBackgroundTool`, and may ask
+ * the user with `requestInputForBackgroundTool`.
  *
  * The thread ends with the stream and with the process. Its call has no response then, and is not run again.
  *
@@ -85,8 +86,8 @@ export function failBackgroundTool(port: BackgroundPort, error: string): void {
 }
 
 /**
- * Asks the user, in the script of a `BackgroundTool`. The stream yields the hint as a text of the agent; the user's next message goes to the script instead of
- * the model.
+ * Asks the user, in the script of a `BackgroundTool`. The stream yields the hint as a text of the agent; the user's
+ * next message goes to the script instead of the model.
  * @returns the answer as `{ text }`
  */
 export async function requestInputForBackgroundTool(

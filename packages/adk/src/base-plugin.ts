@@ -13,16 +13,17 @@ abstract class OwnPlugin extends BasePlugin {
   }
 
   /**
-   * Called before each node of a workflow, once for all of its attempts. A returned value is the output of the node, which does not run; later plugins are
-   * not called, and neither is `afterNodeCallback`. A node that completed before its workflow was continued does not call it again.
+   * Called before each node of a workflow, once for all of its attempts. A returned value is the output of the node,
+   * which does not run; later plugins are not called, and neither is `afterNodeCallback`. A node that completed before
+   * its workflow was continued does not call it again.
    */
   beforeNodeCallback(_params: { node: BaseNode; nodeContext: AdkNodeContext; input: unknown }): unknown {
     return undefined;
   }
 
   /**
-   * Called after each node of a workflow that did not fail, also after one that waits for an answer. A returned value replaces the output for the nodes
-   * after it; the node's own event stays as it is.
+   * Called after each node of a workflow that did not fail, also after one that waits for an answer. A returned value
+   * replaces the output for the nodes after it; the node's own event stays as it is.
    */
   afterNodeCallback(_params: { node: BaseNode; nodeContext: AdkNodeContext; output: unknown }): unknown {
     return undefined;
@@ -33,8 +34,8 @@ abstract class OwnPlugin extends BasePlugin {
 export type AdkBasePlugin = BasePlugin;
 
 /**
- * Base class of plugins for programs that were written for `@google/adk`: that of `@eventloom/core`, and two callbacks around each node of a
- * `Workflow`. A callback that returns undefined only observes.
+ * Base class of plugins for programs that were written for `@google/adk`: that of `@eventloom/core`, and two callbacks
+ * around each node of a `Workflow`. A callback that returns undefined only observes.
  *
  * @example
  * class Gate extends BasePlugin {
@@ -51,7 +52,11 @@ export abstract class RunnerPlugin extends BasePlugin {}
 /** Callbacks of plugins of the ADK that no run calls. */
 const NEVER_CALLED = ['beforeContextCompaction', 'afterContextCompaction'] as const;
 
-/** Checks a list of plugins. @throws ConfigurationError for another value, for a plugin of `@google/adk` itself, and for one with a callback that no run would call */
+/**
+ * Checks a list of plugins.
+ * @throws ConfigurationError for another value, for a plugin of `@google/adk` itself, and for one with a callback that
+ * no run would call
+ */
 export function checkPluginCallbacks(owner: string, plugins: readonly BasePlugin[]): void {
   if (!Array.isArray(plugins))
     throw wrongOption(owner, 'plugins', 'a list of plugins', plugins, '[new LoggingPlugin()]');

@@ -36,9 +36,10 @@ export interface AdkRunSessions extends BaseSessionService {
 }
 
 /**
- * Base class of the session services of programs that were written for `@google/adk`, with the methods that it asks for. A `Runner` of `eventloom/adk` runs on such
- * a service: it calls these methods only, and keeps locks, runs and the results of tool calls in memory. So one process may run a session at a time, and
- * events that a program appends to the service itself while a run works are not seen by that run. A service for several processes is a `SessionDriver` of
+ * Base class of the session services of programs that were written for `@google/adk`, with the methods that it asks
+ * for. A `Runner` of `eventloom/adk` runs on such a service: it calls these methods only, and keeps locks, runs and the
+ * results of tool calls in memory. So one process may run a session at a time, and events that a program appends to the
+ * service itself while a run works are not seen by that run. A service for several processes is a `SessionDriver` of
  * `@eventloom/sessions`.
  *
  * Sessions are created with `createSession`, and events are stored with the timestamps that they have, in seconds.
@@ -67,8 +68,8 @@ export abstract class AdkBaseSessionService {
   }
 
   /**
-   * Adds an event and its state to the session object, without the `temp:` keys, and returns the event. A subclass that stores sessions overrides
-   * the method, stores the event, and calls this one. A partial event is returned unchanged.
+   * Adds an event and its state to the session object, without the `temp:` keys, and returns the event. A subclass that
+   * stores sessions overrides the method, stores the event, and calls this one. A partial event is returned unchanged.
    */
   appendEvent({ session, event }: AppendEventRequest): MaybePromise<Event> {
     if (event.partial) return event;

@@ -10,7 +10,10 @@ export function getClientLabels(): string[] {
 /** The version of `@google/adk` whose names this package has. */
 export const version = '2.0.0';
 
-/** Runs `callback`. Eventloom sends no labels to models, so the label has no effect. @throws ConfigurationError for an empty label, and without a function */
+/**
+ * Runs `callback`. Eventloom sends no labels to models, so the label has no effect.
+ * @throws ConfigurationError for an empty label, and without a function
+ */
 export function runWithClientLabel<T>(clientLabel: string, callback: () => T): T {
   if (typeof clientLabel !== 'string' || clientLabel.trim() === '')
     throw new ConfigurationError(

@@ -82,7 +82,11 @@ export class LlmSummarizer implements BaseSummarizer {
     this.#prompt = prompt || PROMPT;
   }
 
-  /** Summarizes events of a conversation in one event. @throws ConfigurationError without events @throws ModelError if the model gives no summary */
+  /**
+   * Summarizes events of a conversation in one event.
+   * @throws ConfigurationError without events
+   * @throws ModelError if the model gives no summary
+   */
   async summarize(events: readonly Event[]): Promise<CompactedEvent> {
     const [first] = events;
     const last = events.at(-1);
@@ -133,8 +137,8 @@ const BY_TOKENS: OptionRules<TokenBasedContextCompactorOptions> = {
 };
 
 /**
- * Replaces all but the newest events by one summary, when the requests of the model become too long. It works after a run, for all agents of the
- * session, and is the same as `eventsCompaction` of the runner with `tokenThreshold`.
+ * Replaces all but the newest events by one summary, when the requests of the model become too long. It works after a
+ * run, for all agents of the session, and is the same as `eventsCompaction` of the runner with `tokenThreshold`.
  *
  * @example
  * const contextCompactors = [
@@ -192,8 +196,8 @@ export interface TruncatingContextCompactorOptions {
 const TRUNCATING: OptionRules<TruncatingContextCompactorOptions> = { threshold: COUNT, preserveLeadingEvents: COUNT };
 
 /**
- * Leaves the middle of a long conversation out of model requests. The session keeps all events. A response of a tool is never sent without its
- * call, and no request begins with a call.
+ * Leaves the middle of a long conversation out of model requests. The session keeps all events. A response of a tool is
+ * never sent without its call, and no request begins with a call.
  *
  * @example
  * const contextCompactors = [new TruncatingContextCompactor({ threshold: 50, preserveLeadingEvents: 1 })];
@@ -221,7 +225,8 @@ export class TruncatingContextCompactor implements BaseContextCompactor {
     if (start <= this.#leading) return [...contents];
     // A response whose call is left out is left out too.
     while (has('functionResponse', contents[start])) start++;
-    // The response that the model is to read next stays, with its call, and with the message before it: models refuse requests that begin with a call.
+    // The response that the model is to read next stays, with its call, and with the message before it: models refuse
+    // requests that begin with a call.
     if (start >= contents.length) {
       start = contents.length - 1;
       while (start > 0 && (contents[start]?.role !== 'user' || has('functionResponse', contents[start]))) start--;

@@ -41,8 +41,9 @@ export interface AdkRunEvent extends AdkEvent {
 }
 
 /**
- * Returns a copy of an event that a program may change, and that also has the fields which every event of `@google/adk` has, and which an event here leaves
- * out if they are empty. Values in it that are neither plain objects nor lists are shared.
+ * Returns a copy of an event that a program may change, and that also has the fields which every event of `@google/adk`
+ * has, and which an event here leaves out if they are empty. Values in it that are neither plain objects nor lists are
+ * shared.
  * @param isStreamed true in a run whose readers get chunks: `partial` of the whole reply of a model is then false
  */
 export function toAdkEvent(event: Event, isStreamed = false): AdkRunEvent {
@@ -67,8 +68,8 @@ function addAdkArguments({ parts = [] }: Content): void {
 }
 
 /**
- * Creates the `actions` of an event as `createEventActions` of `@eventloom/core` does, with empty requests to a person where these are absent, for programs
- * that were written for `@google/adk`.
+ * Creates the `actions` of an event as `createEventActions` of `@eventloom/core` does, with empty requests to a person
+ * where these are absent, for programs that were written for `@google/adk`.
  */
 export function createAdkEventActions(actions?: Partial<EventActions>): AdkEventActions {
   return { requestedAuthConfigs: {}, requestedToolConfirmations: {}, ...createEventActions(actions) };

@@ -14,8 +14,9 @@ import { requireArgument, requireEvent, requireEvents, requireOptions } from './
 import { type AdkRunEvent, createAdkEventActions } from './event-fields.ts';
 
 /**
- * Creates an event as `createEvent` of `@eventloom/core` does, and takes a `timestamp` in milliseconds too, as programs that were written for `@google/adk` give
- * it. The event has it in seconds. Lists and requests of the event that `params` leaves out are empty, not absent.
+ * Creates an event as `createEvent` of `@eventloom/core` does, and takes a `timestamp` in milliseconds too, as programs
+ * that were written for `@google/adk` give it. The event has it in seconds. Lists and requests of the event that
+ * `params` leaves out are empty, not absent.
  *
  * @example
  * const event = createEvent({ author: 'system', timestamp: Date.now(), actions: { stateDelta: { step: 2 } } });
@@ -41,8 +42,8 @@ export function findEventByFunctionCallId(
 }
 
 /**
- * Returns the newest event with a call that has the id of the last event's response; undefined if the last event is not a response. Goes by the
- * id alone, as the ADK does: agents on two branches may give their calls the same id.
+ * Returns the newest event with a call that has the id of the last event's response; undefined if the last event is not
+ * a response. Goes by the id alone, as the ADK does: agents on two branches may give their calls the same id.
  */
 export function findMatchingFunctionCall(events: readonly Event[]): Event | undefined {
   requireEvents('findMatchingFunctionCall', events);
@@ -58,8 +59,9 @@ export function findEventByLastFunctionResponseId(events: readonly Event[]): Eve
 }
 
 /**
- * Returns the agent that the next message of a session goes to, by the rules of the ADK: the agent that made the call to which the last event
- * responds, if runs are resumable; otherwise the last agent that spoke and may be talked to; otherwise the root agent. `Runner` decides by the same rules.
+ * Returns the agent that the next message of a session goes to, by the rules of the ADK: the agent that made the call
+ * to which the last event responds, if runs are resumable; otherwise the last agent that spoke and may be talked to;
+ * otherwise the root agent. `Runner` decides by the same rules.
  */
 export function determineAgentForResumption(
   session: Pick<Session, 'events'>,

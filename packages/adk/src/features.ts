@@ -30,7 +30,10 @@ export function registerFeature(featureName: string, feature: FeatureConfig): vo
   features.set(featureName, feature);
 }
 
-/** Switches a feature for the whole process; undefined leaves it to the environment. @throws ConfigurationError for one that is not registered */
+/**
+ * Switches a feature for the whole process; undefined leaves it to the environment.
+ * @throws ConfigurationError for one that is not registered
+ */
 export function overrideFeatureEnabled(featureName: string, enabled?: boolean): void {
   registered(featureName);
   if (enabled === undefined) overrides.delete(featureName);
@@ -38,7 +41,8 @@ export function overrideFeatureEnabled(featureName: string, enabled?: boolean): 
 }
 
 /**
- * Returns the value of a feature: the override, the variable `ADK_ENABLE_…` or `ADK_DISABLE_…`, or the default. Eventloom itself reads no feature.
+ * Returns the value of a feature: the override, the variable `ADK_ENABLE_…` or `ADK_DISABLE_…`, or the default.
+ * Eventloom itself reads no feature.
  * @throws ConfigurationError for one that is not registered
  */
 export function isFeatureEnabled(featureName: string): boolean {

@@ -8,8 +8,8 @@ export const FINISH_TASK_TOOL_NAME: string = FINISH_TASK;
 export const FINISH_TASK_SUCCESS_RESULT = 'Task completed.';
 
 /**
- * The tool with which a model hands in the result of a task. An agent with `mode: 'task'` has it already; this class is for programs that read
- * its calls, or that test with it.
+ * The tool with which a model hands in the result of a task. An agent with `mode: 'task'` has it already; this class is
+ * for programs that read its calls, or that test with it.
  *
  * @example
  * const resultOf = (args: Record<string, unknown>): unknown => new FinishTaskTool({ type: 'string' }).extractOutput(args);

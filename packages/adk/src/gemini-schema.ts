@@ -3,7 +3,10 @@ import { copyPlain, isRecord } from '@eventloom/core/internal';
 import { isFunctionTool, ValueSchema } from '@eventloom/tools';
 import { RunnerPlugin } from './base-plugin.ts';
 
-/** The values of `type` in a `Schema` of `@google/genai`. It has the name and the members of the enumeration there, so the compiler takes one for the other. */
+/**
+ * The values of `type` in a `Schema` of `@google/genai`. It has the name and the members of the enumeration there, so
+ * the compiler takes one for the other.
+ */
 declare enum Type {
   TYPE_UNSPECIFIED = 'TYPE_UNSPECIFIED',
   STRING = 'STRING',
@@ -58,8 +61,9 @@ const DROPPED = new Set([
 const COUNTS = new Set(['minItems', 'maxItems', 'minLength', 'maxLength', 'minProperties', 'maxProperties']);
 
 /**
- * Returns a JSON Schema in the form of Gemini, as `zodObjectToSchema` of `@google/adk` gives it: types in capitals, `nullable` in place of null as a type, counts
- * as texts, and for a tuple `items` that are any of its items. Keywords without a counterpart stay as they are.
+ * Returns a JSON Schema in the form of Gemini, as `zodObjectToSchema` of `@google/adk` gives it: types in capitals,
+ * `nullable` in place of null as a type, counts as texts, and for a tuple `items` that are any of its items. Keywords
+ * without a counterpart stay as they are.
  */
 export function toGeminiSchema(json: unknown): GeminiSchema {
   return isRecord(json) ? (convert(json) as GeminiSchema) : {};
@@ -108,8 +112,9 @@ function convertEach(schemas: unknown): Record<string, unknown> {
 }
 
 /**
- * Gives every request the fields that models, callbacks and plugins of programs for `@google/adk` read: `parameters` of declarations, `responseSchema`, and `liveConnectConfig`. The first two are views
- * of `parametersJsonSchema` and `responseJsonSchema`, which models of Eventloom read: copies of an object leave them out, and a changed or an
+ * Gives every request the fields that models, callbacks and plugins of programs for `@google/adk` read: `parameters` of
+ * declarations, `responseSchema`, and `liveConnectConfig`. The first two are views of `parametersJsonSchema` and
+ * `responseJsonSchema`, which models of Eventloom read: copies of an object leave them out, and a changed or an
  * assigned value replaces the JSON Schema.
  */
 export class GeminiSchemas extends RunnerPlugin {
@@ -188,8 +193,8 @@ function withParameters(declaration: FunctionDeclaration, toolsDict: LlmRequest[
 const NO_PARAMETERS = Object.freeze({ type: 'object', properties: {} });
 
 /**
- * Defines a field that is another one, the source, in the form of Gemini. An assigned value takes the place of both. If the program changes the value of the field in
- * place, the source is the changed value as a JSON Schema.
+ * Defines a field that is another one, the source, in the form of Gemini. An assigned value takes the place of both. If
+ * the program changes the value of the field in place, the source is the changed value as a JSON Schema.
  * @param none stands for a missing source
  */
 function addView(owner: object, field: string, source: string, none?: object): void {

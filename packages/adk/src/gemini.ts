@@ -83,10 +83,11 @@ export interface AdkLlmRequest extends Omit<LlmRequest, 'config' | 'toolsDict'> 
 }
 
 /**
- * The `Gemini` for programs that were written for `@google/adk`: its key, or its project and location of Vertex AI, come from the environment
- * on Node unless they are given, and so does another address of the service (`GOOGLE_GEMINI_BASE_URL` or `GOOGLE_VERTEX_BASE_URL`). It extends
- * the `Gemini` of `eventloom`, which reads nothing from the environment. A missing key fails here at once, and there at the first call.
- * A call that fails is not sent again, unless `retry` is given. Live connections use `v1alpha` of the Gemini API, unless `liveApiVersion` or
+ * The `Gemini` for programs that were written for `@google/adk`: its key, or its project and location of Vertex AI,
+ * come from the environment on Node unless they are given, and so does another address of the service
+ * (`GOOGLE_GEMINI_BASE_URL` or `GOOGLE_VERTEX_BASE_URL`). It extends the `Gemini` of `eventloom`, which reads nothing
+ * from the environment. A missing key fails here at once, and there at the first call. A call that fails is not sent
+ * again, unless `retry` is given. Live connections use `v1alpha` of the Gemini API, unless `liveApiVersion` or
  * `apiVersion` is given.
  *
  * @example
@@ -147,7 +148,10 @@ export class AdkGemini extends Gemini {
     return super.generateContentAsync({ ...request, config, toolsDict }, stream, abortSignal);
   }
 
-  /** Opens a live connection as `Gemini` of `@eventloom/gemini` does, also with the options that the program wrote to `liveConnectConfig`. */
+  /**
+   * Opens a live connection as `Gemini` of `@eventloom/gemini` does, also with the options that the program wrote to
+   * `liveConnectConfig`.
+   */
   override connect(
     { liveConnectConfig, config = {}, toolsDict = {}, ...request }: AdkLlmRequest,
     abortSignal?: AbortSignal,

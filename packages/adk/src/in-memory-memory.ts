@@ -2,8 +2,9 @@ import type { SearchMemoryRequest, SearchMemoryResponse } from '@eventloom/core'
 import { InMemoryMemoryService } from '@eventloom/memory';
 
 /**
- * The `InMemoryMemoryService` for programs that were written for `@google/adk`: that of `eventloom`, whose searches without a `limit` give all memories with a
- * word of the query, and whose memories are in the order in which they were said.
+ * The `InMemoryMemoryService` for programs that were written for `@google/adk`: that of `eventloom`, whose searches
+ * without a `limit` give all memories with a word of the query, and whose memories are in the order in which they were
+ * said.
  *
  * @example
  * const runner = new Runner({ appName: 'app', agent, sessionService, memoryService: new InMemoryMemoryService() });
@@ -16,7 +17,10 @@ export class AdkInMemoryMemoryService extends InMemoryMemoryService {
     return true;
   }
 
-  /** Finds memories that share a word with the query: all of them, or the best ones if the request has a `limit`. The oldest comes first. */
+  /**
+   * Finds memories that share a word with the query: all of them, or the best ones if the request has a `limit`. The
+   * oldest comes first.
+   */
   override async searchMemory(request: SearchMemoryRequest): Promise<SearchMemoryResponse> {
     const found = await super.searchMemory({ ...request, limit: undefined });
     const memories = found.memories.toReversed();

@@ -6,15 +6,16 @@ import { type AdkRunnerConfig, AdkRunner } from './runner.ts';
 import { AdkInMemorySessionService } from './session-reads.ts';
 
 /**
- * Options of the `InMemoryRunner` for programs that were written for `@google/adk`: those of the ADK's `Runner`, without the services that it has
- * itself. There is no `gemini`, unlike with the `InMemoryRunner` of `eventloom`: keys come from the environment.
+ * Options of the `InMemoryRunner` for programs that were written for `@google/adk`: those of the ADK's `Runner`,
+ * without the services that it has itself. There is no `gemini`, unlike with the `InMemoryRunner` of `eventloom`: keys
+ * come from the environment.
  */
 export type AdkInMemoryRunnerConfig = Omit<AdkRunnerConfig, 'sessionService' | 'artifactService'>;
 
 /**
- * The `InMemoryRunner` for programs that were written for `@google/adk`: its sessions, artifacts and memories are lost when the process ends.
- * Unlike that of `eventloom`, it has `runEphemeral`, and takes keys from the environment on Node instead of from an option `gemini`.
- * `appName` is `InMemoryRunner` by default.
+ * The `InMemoryRunner` for programs that were written for `@google/adk`: its sessions, artifacts and memories are lost
+ * when the process ends. Unlike that of `eventloom`, it has `runEphemeral`, and takes keys from the environment on Node
+ * instead of from an option `gemini`. `appName` is `InMemoryRunner` by default.
  *
  * @example
  * const runner = new InMemoryRunner({ agent });

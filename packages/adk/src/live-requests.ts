@@ -19,8 +19,8 @@ export interface AdkLiveRequest {
 }
 
 /**
- * The `LiveRequestQueue` of programs that were written for `@google/adk`: that of `eventloom`, with `send` and `get`. The last request that is read from it
- * is `{ close: true }`.
+ * The `LiveRequestQueue` of programs that were written for `@google/adk`: that of `eventloom`, with `send` and `get`.
+ * The last request that is read from it is `{ close: true }`.
  *
  * @example
  * const liveRequestQueue = new LiveRequestQueue();
@@ -53,7 +53,8 @@ export class AdkLiveRequestQueue extends LiveRequestQueue {
   }
 
   /**
-   * Resolves to the oldest request, and removes it; to `{ close: true }` once the queue is closed and empty. Several calls get one request each, in order.
+   * Resolves to the oldest request, and removes it; to `{ close: true }` once the queue is closed and empty. Several
+   * calls get one request each, in order.
    * @throws the reason of the signal when it fires first
    */
   get(abortSignal: AbortSignal = new AbortController().signal): Promise<AdkLiveRequest> {

@@ -52,14 +52,14 @@ import { scopedInstruction } from './workflow/instruction-scope.ts';
 import { NodeTool } from './workflow/node-tool.ts';
 
 /**
- * A tool of an agent of programs that were written for `@google/adk`: a tool, a toolset, or a node of a workflow with an `inputSchema`. Tools and
- * toolsets may come from packages that import `@google/adk` themselves.
+ * A tool of an agent of programs that were written for `@google/adk`: a tool, a toolset, or a node of a workflow with
+ * an `inputSchema`. Tools and toolsets may come from packages that import `@google/adk` themselves.
  */
 export type AdkToolUnion = ToolUnion | BaseNode | AdkPackageTool | AdkPackageToolset;
 
 /**
- * Options of an `LlmAgent` of programs that were written for `@google/adk`: those of `@eventloom/llm-agent`, nodes as tools, and the options of its node in a
- * workflow.
+ * Options of an `LlmAgent` of programs that were written for `@google/adk`: those of `@eventloom/llm-agent`, nodes as
+ * tools, and the options of its node in a workflow.
  */
 export interface AdkLlmAgentConfig
   extends
@@ -118,8 +118,9 @@ function valuesOf(agent: AdkLlmAgent): Readonly<Record<string, unknown>> {
 }
 
 /**
- * The `LlmAgent` of programs that were written for `@google/adk`: that of `@eventloom/llm-agent`, with the behavior of the ADK. Nodes may be tools, sub-agents with a `mode` are tools too, and in a workflow the instruction can name the input of
- * its node, `{Name.field}`, and the outputs of other nodes, `<Name.field from node>`.
+ * The `LlmAgent` of programs that were written for `@google/adk`: that of `@eventloom/llm-agent`, with the behavior of
+ * the ADK. Nodes may be tools, sub-agents with a `mode` are tools too, and in a workflow the instruction can name the
+ * input of its node, `{Name.field}`, and the outputs of other nodes, `<Name.field from node>`.
  *
  * @example
  * const agent = new LlmAgent({ name: 'weather', model: 'gemini-flash-latest', instruction: 'Answer questions about the weather.' });
@@ -230,14 +231,18 @@ export class AdkLlmAgent extends LlmAgent {
   }
 
   /**
-   * Creates an agent of the same class with some options changed, and without a parent. Its sub-agents are copied too, unless `changes` has `subAgents`.
+   * Creates an agent of the same class with some options changed, and without a parent. Its sub-agents are copied too,
+   * unless `changes` has `subAgents`.
    * @throws ConfigurationError for `parentAgent`, and for a sub-agent that cannot be copied
    */
   clone(changes: Partial<AdkLlmAgentConfig> = {}): this {
     return copyAgent(this, changes);
   }
 
-  /** The agent's model, or that of its nearest ancestor with one. `LLMRegistry` creates the model of a name. @throws ConfigurationError if there is none */
+  /**
+   * The agent's model, or that of its nearest ancestor with one. `LLMRegistry` creates the model of a name.
+   * @throws ConfigurationError if there is none
+   */
   get canonicalModel(): BaseLlm {
     for (let agent = this.parentAgent, model = this.model; ; agent = agent.parentAgent) {
       if (model !== undefined) return typeof model === 'string' ? LLMRegistry.newLlm(model) : model;
@@ -306,15 +311,18 @@ export class AdkLlmAgent extends LlmAgent {
     throw new NodeSchemaValidationError({ nodeName: this.name, direction: 'output', cause });
   }
 
-  /** Creates the request of a step. Lets toolsets list their tools again, as the ADK does in each step, because they may depend on the state. @internal */
+  /**
+   * Creates the request of a step. Lets toolsets list their tools again, as the ADK does in each step, because they may
+   * depend on the state. @internal
+   */
   override createRequest(context: InvocationContext): LlmRequest {
     turnToolsets(context).listAgain();
     return Object.assign(super.createRequest(context), { liveConnectConfig: liveOptionsOf(context.runConfig) });
   }
 
   /**
-   * Runs the agent as part of another agent's work, as in `@eventloom/core`. As in the ADK, an error of a model's service is only an event, after which the caller may run
-   * another agent.
+   * Runs the agent as part of another agent's work, as in `@eventloom/core`. As in the ADK, an error of a model's
+   * service is only an event, after which the caller may run another agent.
    */
   override async *runAsync(
     parentContext: InvocationContext,
@@ -379,7 +387,11 @@ function withoutTransfers(
 const UNCALLED_OF_TOOL = { checkRequireConfirmation: 'requireConfirmation in the options of the tool' };
 const UNCALLED_OF_TOOLSET = { processLlmRequest: 'processLlmRequest in a tool of the toolset' };
 
-/** Checks the model of an agent. @throws ConfigurationError for a model of a package that imports `@google/adk` itself. The agent refuses other values that are not models */
+/**
+ * Checks the model of an agent.
+ * @throws ConfigurationError for a model of a package that imports `@google/adk` itself. The agent refuses other values
+ * that are not models
+ */
 function checkModel(owner: string, model: unknown): void {
   if (!isRecord(model) || !('generateContentAsync' in model) || typeof model['capabilities'] === 'function') return;
   throw new ConfigurationError(

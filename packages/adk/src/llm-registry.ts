@@ -11,8 +11,8 @@ export interface BaseLlmType {
 }
 
 /**
- * Classes of models by the names that they serve. Runners of this package create models with it. The registry serves the whole process, as in
- * the ADK; Gemini, also behind Apigee, is registered.
+ * Classes of models by the names that they serve. Runners of this package create models with it. The registry serves
+ * the whole process, as in the ADK; Gemini, also behind Apigee, is registered.
  *
  * @example
  * class Echo extends BaseLlm {

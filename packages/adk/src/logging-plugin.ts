@@ -3,8 +3,8 @@ import { LoggingPlugin, type LoggingPluginOptions } from '@eventloom/plugins';
 import { getLogger } from './logger.ts';
 
 /**
- * The `LoggingPlugin` of programs that were written for `@google/adk`: that of `@eventloom/plugins`, whose lines go to the logger of `setLogger` as messages of the level
- * `INFO`, unless the program gives `log`.
+ * The `LoggingPlugin` of programs that were written for `@google/adk`: that of `@eventloom/plugins`, whose lines go to
+ * the logger of `setLogger` as messages of the level `INFO`, unless the program gives `log`.
  *
  * @example
  * const runner = new InMemoryRunner({ agent, plugins: [new LoggingPlugin()] });

@@ -17,7 +17,10 @@ import { requireArgument, requireOptions } from './check-arguments.ts';
 import { getLogger } from './logger.ts';
 import { createToolset, openSession } from './mcp-client.ts';
 
-/** The connection of programs that were written for `@google/adk` to an MCP server that is started as a process of this machine. Only on Node. */
+/**
+ * The connection of programs that were written for `@google/adk` to an MCP server that is started as a process of this
+ * machine. Only on Node.
+ */
 export interface StdioConnectionParams {
   type: 'StdioConnectionParams';
   serverParams: {
@@ -131,8 +134,8 @@ export class MCPSessionManager {
 }
 
 /**
- * A tool of an MCP server for programs that were written for `@google/adk`: it opens a session for each call. The tools of an `MCPToolset` share a
- * connection, and are `instanceof MCPTool` as well.
+ * A tool of an MCP server for programs that were written for `@google/adk`: it opens a session for each call. The tools
+ * of an `MCPToolset` share a connection, and are `instanceof MCPTool` as well.
  *
  * @example
  * const add = (tool: MCPToolDescription, manager: MCPSessionManager): MCPTool => new MCPTool({ ...tool, name: 'plus' }, manager, 'add');
@@ -144,7 +147,10 @@ export class AdkMCPTool extends BaseTool {
   readonly #manager: MCPSessionManager;
   readonly #serverToolName: string;
 
-  /** @param originalName The tool's name at the server. Default: `mcpTool.name`. @throws ConfigurationError for a name that models do not accept */
+  /**
+   * @param originalName The tool's name at the server. Default: `mcpTool.name`.
+   * @throws ConfigurationError for a name that models do not accept
+   */
   constructor(mcpTool: MCPToolDescription, mcpSessionManager: MCPSessionManager, originalName?: string) {
     const isTool = isRecord(mcpTool) && isRecord(mcpSessionManager);
     requireArgument(
@@ -185,8 +191,9 @@ export class AdkMCPTool extends BaseTool {
 }
 
 /**
- * The `MCPToolset` for programs that were written for `@google/adk`: that of `@eventloom/mcp`, with the parameters of the ADK. The client of the protocol is
- * loaded when the toolset is first used. Tools return what those of `@eventloom/mcp` return: `{ result }` for a text, and images as images.
+ * The `MCPToolset` for programs that were written for `@google/adk`: that of `@eventloom/mcp`, with the parameters of
+ * the ADK. The client of the protocol is loaded when the toolset is first used. Tools return what those of
+ * `@eventloom/mcp` return: `{ result }` for a text, and images as images.
  *
  * @example
  * const toolset = new MCPToolset({ type: 'StreamableHTTPConnectionParams', url: 'https://mcp.example.com/mcp' }, ['search']);
@@ -279,7 +286,8 @@ function isKind(type: unknown): boolean {
 const MAX_NAMES = 200;
 
 /**
- * A tool with which the model reads the resources of an MCP server by their names. Their contents are in the next request only, and in no event.
+ * A tool with which the model reads the resources of an MCP server by their names. Their contents are in the next
+ * request only, and in no event.
  *
  * @example
  * const toolset = new MCPToolset({ type: 'StreamableHTTPConnectionParams', url: 'https://mcp.example.com/mcp' });

@@ -42,7 +42,10 @@ export const OAuth2DiscoveryManager = /* @__PURE__ */ notOffered(
   'fetch the well-known document of the server and write its endpoints into authScheme',
 );
 export type OAuth2DiscoveryManager = typeof OAuth2DiscoveryManager;
-/** Not offered: write InMemoryCredentialService, or EncryptedCredentialService of `@eventloom/credentials`: secrets do not belong in state. */
+/**
+ * Not offered: write InMemoryCredentialService, or EncryptedCredentialService of `@eventloom/credentials`: secrets do
+ * not belong in state.
+ */
 export const SessionStateCredentialService = /* @__PURE__ */ notOffered(
   'SessionStateCredentialService',
   'write InMemoryCredentialService, or EncryptedCredentialService of @eventloom/credentials: secrets do not belong in state',

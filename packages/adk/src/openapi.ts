@@ -14,7 +14,10 @@ import { ValueSchema } from '@eventloom/tools';
 import type { AuthScheme } from './auth.ts';
 import { recordOf, requireOptions } from './check-arguments.ts';
 
-/** Options of the `OpenAPIToolset` for programs that were written for `@google/adk`: those of `@eventloom/openapi`, and `preservePropertyNames`. */
+/**
+ * Options of the `OpenAPIToolset` for programs that were written for `@google/adk`: those of `@eventloom/openapi`, and
+ * `preservePropertyNames`.
+ */
 export interface AdkOpenAPIToolsetOptions extends OpenAPIToolsetOptions {
   /** True keeps the names of parameters as the document has them. Default false: they are in snake case. */
   readonly preservePropertyNames?: boolean | undefined;
@@ -45,9 +48,10 @@ export interface ParsedOperation {
 }
 
 /**
- * A tool that calls one operation of a REST API, for programs that were written for `@google/adk`. It is the `RestApiTool` of `@eventloom/openapi`
- * with the arguments and results of the ADK: names are in snake case, the properties of a JSON body are arguments beside the others, and the result
- * is the body of the response. A status of 400 and above gives `{ error, status, body }`. Requests reach the host of the endpoint only.
+ * A tool that calls one operation of a REST API, for programs that were written for `@google/adk`. It is the
+ * `RestApiTool` of `@eventloom/openapi` with the arguments and results of the ADK: names are in snake case, the
+ * properties of a JSON body are arguments beside the others, and the result is the body of the response. A status of
+ * 400 and above gives `{ error, status, body }`. Requests reach the host of the endpoint only.
  *
  * @example
  * const tool = new RestApiTool(
@@ -121,7 +125,10 @@ export class AdkRestApiTool extends BaseTool {
     return this.#adapted && { name: this.name, description: this.description, ...this.#adapted.declaration };
   }
 
-  /** Reads the operation, and adds the declaration to the request. @throws OpenApiDocumentError for an operation that is not described well enough */
+  /**
+   * Reads the operation, and adds the declaration to the request.
+   * @throws OpenApiDocumentError for an operation that is not described well enough
+   */
   override async processLlmRequest(request: ToolProcessLlmRequest): Promise<void> {
     await this.#load();
     await super.processLlmRequest(request);
@@ -268,8 +275,9 @@ function toSnakeCase(name: string): string {
 }
 
 /**
- * The `OpenAPIToolset` for programs that were written for `@google/adk`: that of `@eventloom/openapi`, whose tools have the arguments and results of the
- * ADK, see `RestApiTool`. Requests reach the hosts of the document's servers only, which may be hosts of this machine.
+ * The `OpenAPIToolset` for programs that were written for `@google/adk`: that of `@eventloom/openapi`, whose tools have
+ * the arguments and results of the ADK, see `RestApiTool`. Requests reach the hosts of the document's servers only,
+ * which may be hosts of this machine.
  *
  * @example
  * const toolset = new OpenAPIToolset({ specStr: await (await fetch('https://api.example.com/openapi.json')).text() });

@@ -15,8 +15,9 @@ import { askCallbacks, type NodeCallbacks } from './workflow/node-callbacks.ts';
 type CallbackParams<K extends keyof BasePlugin> = BasePlugin[K] extends (params: infer P) => unknown ? P : never;
 
 /**
- * The plugins of a runner, for programs that were written for `@google/adk`. Each `run…` method calls one callback of the plugins in their order, until one returns a
- * value, and resolves to the value. Null counts as no value, except for callbacks of nodes.
+ * The plugins of a runner, for programs that were written for `@google/adk`. Each `run…` method calls one callback of
+ * the plugins in their order, until one returns a value, and resolves to the value. Null counts as no value, except for
+ * callbacks of nodes.
  *
  * @example
  * const plugins = new PluginManager();
@@ -39,8 +40,8 @@ export class AdkPluginManager extends PluginManager {
   }
 
   /**
-   * Calls a callback of the plugins until one returns a value. `onUserMessageCallback` gets a copy of the message, and a plugin that changes the copy need not
-   * return it.
+   * Calls a callback of the plugins until one returns a value. `onUserMessageCallback` gets a copy of the message, and
+   * a plugin that changes the copy need not return it.
    */
   override first<H extends PluginHook>(
     hook: H,

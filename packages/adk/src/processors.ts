@@ -9,8 +9,9 @@ import { describeKind } from '@eventloom/core/internal';
 import type { SingleAfterModelCallback, SingleBeforeModelCallback } from '@eventloom/llm-agent';
 
 /**
- * Base class of processors that change requests to the model in place, in `requestProcessors` of an agent. They run before `beforeModelCallback`, when
- * the request is complete. The runtime makes the request itself, so they are added to it, and replace none of its steps.
+ * Base class of processors that change requests to the model in place, in `requestProcessors` of an agent. They run
+ * before `beforeModelCallback`, when the request is complete. The runtime makes the request itself, so they are added
+ * to it, and replace none of its steps.
  *
  * @example
  * class Translator extends BaseLlmRequestProcessor {
@@ -25,7 +26,10 @@ export abstract class BaseLlmRequestProcessor {
   abstract runAsync(invocationContext: InvocationContext, llmRequest: LlmRequest): AsyncGenerator<Event, void, void>;
 }
 
-/** Base class of processors that change responses of the model in place, in `responseProcessors` of an agent. They run before `afterModelCallback`. */
+/**
+ * Base class of processors that change responses of the model in place, in `responseProcessors` of an agent. They run
+ * before `afterModelCallback`.
+ */
 export abstract class BaseLlmResponseProcessor {
   /** Changes the response, a chunk or a whole one. It may yield no events. */
   abstract runAsync(invocationContext: InvocationContext, llmResponse: LlmResponse): AsyncGenerator<Event, void, void>;

@@ -24,7 +24,10 @@ import { SignInCredentials } from './sign-in-credentials.ts';
 
 // The services that a program writes itself, with the methods that @google/adk asks for.
 
-/** A memory service of a program that was written for `@google/adk`. Those of Eventloom have further methods: see `BaseMemoryService` of `@eventloom/core`. */
+/**
+ * A memory service of a program that was written for `@google/adk`. Those of Eventloom have further methods: see
+ * `BaseMemoryService` of `@eventloom/core`.
+ */
 export interface AdkBaseMemoryService {
   /** Adds the session to the memory. */
   addSessionToMemory(session: Session): Promise<void>;
@@ -32,7 +35,10 @@ export interface AdkBaseMemoryService {
   searchMemory(request: SearchMemoryRequest): Promise<SearchMemoryResponse>;
 }
 
-/** Metadata of a version of an artifact, in programs that were written for `@google/adk`. The services of Eventloom give all but `customMetadata` for each version. */
+/**
+ * Metadata of a version of an artifact, in programs that were written for `@google/adk`. The services of Eventloom give
+ * all but `customMetadata` for each version.
+ */
 export interface AdkArtifactVersion {
   readonly version: number;
   readonly canonicalUri?: string | undefined;
@@ -61,8 +67,9 @@ export interface AdkBaseArtifactService {
 }
 
 /**
- * A credential service of a program that was written for `@google/adk`. The runtime calls it outside of tools too, for example when a user has sent a credential, so `authConfig` has
- * only its `credentialKey`, the ids of the app and the user, and the credential to save; and `toolContext` has only `appName`, `userId`, and these two in its
+ * A credential service of a program that was written for `@google/adk`. The runtime calls it outside of tools too, for
+ * example when a user has sent a credential, so `authConfig` has only its `credentialKey`, the ids of the app and the
+ * user, and the credential to save; and `toolContext` has only `appName`, `userId`, and these two in its
  * `invocationContext.session`. Reading anything else of the two throws a ConfigurationError.
  */
 export interface AdkBaseCredentialService {
@@ -126,11 +133,11 @@ interface CredentialContext {
 }
 
 /**
- * The `InMemoryCredentialService` for programs that were written for `@google/adk`: that of `eventloom`, whose `loadCredential` and `saveCredential` also take an auth config
- * and the context of a tool.
+ * The `InMemoryCredentialService` for programs that were written for `@google/adk`: that of `eventloom`, whose
+ * `loadCredential` and `saveCredential` also take an auth config and the context of a tool.
  *
- * @example
- * const runner = new Runner({ appName: 'app', agent, sessionService: new InMemorySessionService(), credentialService: new InMemoryCredentialService() });
+ * @example const runner = new Runner({ appName: 'app', agent, sessionService: new InMemorySessionService(),
+ * credentialService: new InMemoryCredentialService() });
  */
 export class AdkInMemoryCredentialService extends InMemoryCredentialService {
   /** The name of the class in error messages. */

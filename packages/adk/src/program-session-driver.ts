@@ -65,8 +65,8 @@ import {
 const MAX_IDLE = 1000;
 
 /**
- * Stores sessions with the five methods of a program's service. Everything else is in memory: of a session that this process does not know yet, the runs are
- * found in its events.
+ * Stores sessions with the five methods of a program's service. Everything else is in memory: of a session that this
+ * process does not know yet, the runs are found in its events.
  */
 export class ProgramSessionDriver implements SessionDriver {
   readonly shared = false;
@@ -344,8 +344,8 @@ export class ProgramSessionDriver implements SessionDriver {
   }
 
   /**
-   * Gives the event to the service of the program: a copy, because services of the ADK change the events that they get, and without the keys that
-   * are not to be written again.
+   * Gives the event to the service of the program: a copy, because services of the ADK change the events that they get,
+   * and without the keys that are not to be written again.
    */
   async #store(found: ProgramSession, { event, writes }: Pick<EventAppend, 'event' | 'writes'>): Promise<void> {
     const copy = structuredClone(event);
@@ -360,7 +360,10 @@ export class ProgramSessionDriver implements SessionDriver {
     found.eventsById.set(event.id, event);
   }
 
-  /** Returns the frozen form of an event of the service, with its time in seconds. @throws ConfigurationError for a value of another kind */
+  /**
+   * Returns the frozen form of an event of the service, with its time in seconds.
+   * @throws ConfigurationError for a value of another kind
+   */
   #stored(event: Event): Event {
     if (!isRecord(event)) throw wrongAnswer('getSession', event, 'events that appendEvent got', 'a session with ');
     const known = this.#sealed.get(event);

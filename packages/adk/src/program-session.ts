@@ -72,8 +72,8 @@ export function continues({ events }: ProgramSession, session: Session): boolean
 }
 
 /**
- * Records the calls without a result among events of another process as started: only the lost process knew whether their tools ran, so a resumed
- * run does not run them again unless they are idempotent.
+ * Records the calls without a result among events of another process as started: only the lost process knew whether
+ * their tools ran, so a resumed run does not run them again unless they are idempotent.
  */
 export function noteBegunCalls({ events, toolCalls }: ProgramSession, given: readonly Event[]): Calls {
   const calls = new Calls(events);

@@ -16,7 +16,10 @@ import { withRunState } from './session-reads.ts';
 
 const METHODS = ['createSession', 'getSession', 'listSessions', 'deleteSession', 'appendEvent'] as const;
 
-/** The service for runs over each service of a program, so that runners with the same service of the program also share the service for runs. */
+/**
+ * The service for runs over each service of a program, so that runners with the same service of the program also share
+ * the service for runs.
+ */
 const ADAPTED: WeakMap<object, BaseSessionService> = new WeakMap();
 
 /**

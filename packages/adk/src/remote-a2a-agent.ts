@@ -57,7 +57,10 @@ export interface A2aClient {
   cancelTask(params: never): Promise<object>;
 }
 
-/** Options of a `RemoteA2AAgent` of programs that were written for `@google/adk`. `headers`, `timeoutMs` and `maxResponseBytes` are of Eventloom alone. */
+/**
+ * Options of a `RemoteA2AAgent` of programs that were written for `@google/adk`. `headers`, `timeoutMs` and
+ * `maxResponseBytes` are of Eventloom alone.
+ */
 export interface RemoteA2AAgentConfig
   extends BaseAgentConfig, Pick<RemoteA2AAgentOptions, 'headers' | 'timeoutMs' | 'maxResponseBytes'> {
   /** The card; or the address below which the card is; or on Node the path of a file with the card. Required without a `client`. */
@@ -100,8 +103,9 @@ const OPTIONS: OptionRules<RemoteA2AAgentConfig> = {
 };
 
 /**
- * The `RemoteA2AAgent` of programs that were written for `@google/adk`: that of `@eventloom/a2a`, with the options of the ADK. A failure is an
- * event with an `errorMessage`, and the run continues. For a task that the remote agent did not complete the message is that of the remote agent.
+ * The `RemoteA2AAgent` of programs that were written for `@google/adk`: that of `@eventloom/a2a`, with the options of
+ * the ADK. A failure is an event with an `errorMessage`, and the run continues. For a task that the remote agent did
+ * not complete the message is that of the remote agent.
  *
  * @example
  * const prime = new RemoteA2AAgent({ name: 'prime', agentCard: 'http://localhost:8001/' });
@@ -111,7 +115,10 @@ export class AdkRemoteA2AAgent extends RemoteA2AAgent {
   static override readonly name: string = 'RemoteA2AAgent';
   readonly #config: RemoteA2AAgentConfig;
 
-  /** @throws ConfigurationError without a card and a client, for a card that cannot be used, an unknown option, and one of the wrong kind */
+  /**
+   * @throws ConfigurationError without a card and a client, for a card that cannot be used, an unknown option, and one
+   * of the wrong kind
+   */
   constructor(config: RemoteA2AAgentConfig) {
     super(toOptions(config));
     this.#config = config;

@@ -99,8 +99,9 @@ const CREATE: OptionRules<FilesRetrievalParams> = {
 const LIMITS = { maxFiles: 5000, maxBytes: 50_000_000 };
 
 /**
- * A tool that searches the text files of a folder by meaning, and gives the model the nearest passage. `create` reads the files once and keeps their vectors in
- * memory: at most 5,000 files and 50 MB. Files that are not UTF-8 text, such as PDF, are left out.
+ * A tool that searches the text files of a folder by meaning, and gives the model the nearest passage. `create` reads
+ * the files once and keeps their vectors in memory: at most 5,000 files and 50 MB. Files that are not UTF-8 text, such
+ * as PDF, are left out.
  *
  * @example
  * const files = await FilesRetrieval.create({ name: 'handbook', description: 'Searches the handbook.', inputDir: './handbook' });

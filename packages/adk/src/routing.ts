@@ -14,7 +14,10 @@ interface Routing<T, V> {
   readonly items: Readonly<Record<string, T>>;
   choose(errorContext?: RoutingErrorContext): Promise<string | undefined> | string | undefined;
   run(item: T): AsyncGenerator<V, void, void>;
-  /** Returns true for a value that reports the failure right after it. Such values are dropped if another item runs. Default: no value does. */
+  /**
+   * Returns true for a value that reports the failure right after it. Such values are dropped if another item runs.
+   * Default: no value does.
+   */
   reportsFailure?(value: V): boolean;
 }
 

@@ -5,11 +5,14 @@ import { getPendingUserInputRequests, getUserInputRequests } from './user-input-
 
 /** Options of a run for programs that were written for `@google/adk`: those of `@eventloom/core`, and three of the ADK. */
 export interface AdkRunConfig extends Assignable<RunConfig> {
-  /** Only `false`: calls of functions in code that a model runs over a live connection are not offered, and fail every run of `@google/adk` 2.0.0 too. */
+  /**
+   * Only `false`: calls of functions in code that a model runs over a live connection are not offered, and fail every
+   * run of `@google/adk` 2.0.0 too.
+   */
   supportCfc?: boolean | undefined;
   /**
-   * True lets a message that says nothing but yes or no, such as `ok` or `cancel`, answer the newest open confirmation of the run before. The session
-   * gets the answer in place of the text. Default false.
+   * True lets a message that says nothing but yes or no, such as `ok` or `cancel`, answer the newest open confirmation
+   * of the run before. The session gets the answer in place of the text. Default false.
    */
   plainTextToolConfirmation?: boolean | undefined;
   /** For an `A2AAgentExecutor`: true lets clients over A2A answer confirmations. Has no effect in other runs. */
@@ -52,7 +55,10 @@ export function parseConfirmation(text: string): { readonly confirmed: boolean }
   return YES.has(word) ? { confirmed: true } : NO.has(word) ? { confirmed: false } : undefined;
 }
 
-/** Returns the id of the first open confirmation of the newest event with one since the last message of the user; undefined if there is none. */
+/**
+ * Returns the id of the first open confirmation of the newest event with one since the last message of the user;
+ * undefined if there is none.
+ */
 export function openConfirmation(events: readonly Event[]): string | undefined {
   const since = events.findLastIndex(({ author }) => author === 'user');
   const recent = events.slice(since + 1);

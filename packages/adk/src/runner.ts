@@ -48,7 +48,10 @@ import { getPendingUserInputRequests } from './user-input-requests.ts';
 import { runsNodes } from './workflow/node-tool.ts';
 import { asRunnableRoot, isWorkflow } from './workflow/workflow.ts';
 
-/** Options of a run as in the ADK: those that a program can read although it did not give them, and calls of a reply that run one after another. */
+/**
+ * Options of a run as in the ADK: those that a program can read although it did not give them, and calls of a reply
+ * that run one after another.
+ */
 const RUN_DEFAULTS = {
   maxParallelToolCalls: 1,
   streamingMode: StreamingMode.NONE,
@@ -69,7 +72,10 @@ interface AdkNames {
   readonly plugins?: BasePlugin[] | undefined;
   /** `{ isResumable: true }` is the same as `resumable: true`. */
   readonly resumabilityConfig?: ResumabilityConfig | undefined;
-  /** Stores the sessions: a service of Eventloom, or one of the program with the methods of the ADK, which `runner.sessionService` then calls. */
+  /**
+   * Stores the sessions: a service of Eventloom, or one of the program with the methods of the ADK, which
+   * `runner.sessionService` then calls.
+   */
   readonly sessionService: BaseSessionService | AdkBaseSessionService;
   /** Stores files of sessions and users. Default: none; tools that save artifacts then throw. */
   readonly artifactService?: BaseArtifactService | AdkBaseArtifactService | undefined;
@@ -112,12 +118,12 @@ export interface AdkRunLiveParams extends RunLiveParams {
  * - `LLMRegistry` creates models that agents give by name, with keys from the environment on Node.
  * - It has `runEphemeral` and `runStream`.
  * - The calls of one reply run one after another, unless a `runConfig` has `maxParallelToolCalls`.
- * - An answer to a question runs the `SequentialAgent`, `LoopAgent`, `ParallelAgent` or agent class around the agent that asked once more, from its first agent on, unless runs are
- *   resumable.
- * - A run that is aborted ends its stream, and throws no `RunAbortedError`. An error of a model's service, and the call after the last that `maxLlmCalls`
- *   allows, end it with an error event, and are not thrown.
- * - Events always have `longRunningToolIds`, `actions.requestedAuthConfigs` and `actions.requestedToolConfirmations`, and with `StreamingMode.SSE` the
- *   whole replies of models have `partial: false`.
+ * - An answer to a question runs the `SequentialAgent`, `LoopAgent`, `ParallelAgent` or agent class around the agent
+ *   that asked once more, from its first agent on, unless runs are resumable.
+ * - A run that is aborted ends its stream, and throws no `RunAbortedError`. An error of a model's service, and the call
+ *   after the last that `maxLlmCalls` allows, end it with an error event, and are not thrown.
+ * - Events always have `longRunningToolIds`, `actions.requestedAuthConfigs` and `actions.requestedToolConfirmations`,
+ *   and with `StreamingMode.SSE` the whole replies of models have `partial: false`.
  *
  * @example
  * const runner = new Runner({ appName: 'weather', agent, sessionService: new InMemorySessionService() });
@@ -195,9 +201,10 @@ export class AdkRunner extends Runner {
   }
 
   /**
-   * Runs the agent as `runAsync` of `@eventloom/runner` does, with the ADK's ends: an aborted run and an error of a model's service end the stream
-   * without throwing, and the error of an agent is thrown as it is. A message of texts answers the only open question that a node asked in
-   * the last run; with `plainTextToolConfirmation` a yes or a no answers a confirmation.
+   * Runs the agent as `runAsync` of `@eventloom/runner` does, with the ADK's ends: an aborted run and an error of a
+   * model's service end the stream without throwing, and the error of an agent is thrown as it is. A message of texts
+   * answers the only open question that a node asked in the last run; with `plainTextToolConfirmation` a yes or a no
+   * answers a confirmation.
    */
   override runAsync(params: AdkRunAsyncParams): AdkRunStream {
     const confirms = params?.runConfig?.plainTextToolConfirmation === true;
@@ -222,7 +229,8 @@ export class AdkRunner extends Runner {
   }
 
   /**
-   * Returns the outermost agent around the one that asked which is no LLM agent, up to the next LLM agent: the ADK runs it once more with the answer.
+   * Returns the outermost agent around the one that asked which is no LLM agent, up to the next LLM agent: the ADK runs
+   * it once more with the answer.
    * @internal
    */
   override agentForAnswers(asked: BaseAgent): BaseAgent {
@@ -264,8 +272,9 @@ export class AdkRunner extends Runner {
   }
 
   /**
-   * Runs the agent for each message of `inputStream`, and again when a `BackgroundTool` has its result. Yields the messages of the user, the events of the
-   * runs, and the questions of background tools. Ends when the messages have ended and no background tool works.
+   * Runs the agent for each message of `inputStream`, and again when a `BackgroundTool` has its result. Yields the
+   * messages of the user, the events of the runs, and the questions of background tools. Ends when the messages have
+   * ended and no background tool works.
    * @throws ConfigurationError if another stream runs the session
    */
   runStream(params: RunStreamParams): AsyncGenerator<Event, void, undefined> {
@@ -350,8 +359,8 @@ function toConfirmation(events: readonly Event[], text: string): Content | undef
 }
 
 /**
- * Returns the text as the response to the only open question of the last run, or, if the root is a workflow, of its last run; undefined if nodes have
- * asked none, or several, and for a run that has ended.
+ * Returns the text as the response to the only open question of the last run, or, if the root is a workflow, of its
+ * last run; undefined if nodes have asked none, or several, and for a run that has ended.
  */
 function toAnswer(root: BaseAgent, recent: readonly Event[], text: string): Content | undefined {
   const isLast = ({ nodeInfo }: Event): boolean => !isWorkflow(root) || nodeInfo?.path?.split('.')[0] === root.name;

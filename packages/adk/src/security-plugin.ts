@@ -53,8 +53,9 @@ const STATES = 'orcas_tool_call_security_check_states';
 const PENDING = 'This tool call needs external confirmation before completion.';
 
 /**
- * Asks a policy before each tool call, and again when a person has answered: the call runs, is refused, or waits until a person confirms it. The
- * decisions are written to the session's state, under the key that the ADK uses, and not read from there.
+ * Asks a policy before each tool call, and again when a person has answered: the call runs, is refused, or waits until
+ * a person confirms it. The decisions are written to the session's state, under the key that the ADK uses, and not read
+ * from there.
  *
  * @example
  * const policyEngine: BasePolicyEngine = {

@@ -22,8 +22,9 @@ export type DatabaseSessionService = BaseSessionService & {
 };
 
 /**
- * Opens the sessions of a URL, on Node: `sqlite://` with a path, `sqlite://:memory:`, or `postgres://`, for which the package `pg` must be installed.
- * MySQL, MariaDB, SQL Server and options of MikroORM throw a ConfigurationError. Returns a `SqliteSessionService` or a `PostgresSessionService`.
+ * Opens the sessions of a URL, on Node: `sqlite://` with a path, `sqlite://:memory:`, or `postgres://`, for which the
+ * package `pg` must be installed. MySQL, MariaDB, SQL Server and options of MikroORM throw a ConfigurationError.
+ * Returns a `SqliteSessionService` or a `PostgresSessionService`.
  *
  * @example
  * const sessionService = new DatabaseSessionService('sqlite://sessions.db');
@@ -45,8 +46,9 @@ export function isDatabaseConnectionString(uri?: string): boolean {
 export type AdkFileArtifactService = DriverArtifactService;
 
 /**
- * Opens the artifacts of a folder, on Node, for programs that were written for `@google/adk`. It takes a path, or a URL with the scheme `file`, and
- * gives the service of `@eventloom/artifacts/fs`, whose own `FileArtifactService` takes `{ rootDir }`.
+ * Opens the artifacts of a folder, on Node, for programs that were written for `@google/adk`. It takes a path, or a URL
+ * with the scheme `file`, and gives the service of `@eventloom/artifacts/fs`, whose own `FileArtifactService` takes
+ * `{ rootDir }`.
  *
  * @example
  * const artifactService = new FileArtifactService('artifacts');
@@ -62,11 +64,17 @@ export const AdkFileArtifactService: new (rootDirOrUri: string) => DriverArtifac
   },
 );
 
-/** Options of the `GcsArtifactService` of programs that were written for `@google/adk`: those of `@google-cloud/storage` that reach a bucket. */
+/**
+ * Options of the `GcsArtifactService` of programs that were written for `@google/adk`: those of `@google-cloud/storage`
+ * that reach a bucket.
+ */
 export interface AdkGcsOptions {
   /** The project that is charged for the credentials, if these name none. */
   readonly projectId?: string | undefined;
-  /** Path of a key file. Default: the credentials of the environment, such as the file that `GOOGLE_APPLICATION_CREDENTIALS` names. Node only. */
+  /**
+   * Path of a key file. Default: the credentials of the environment, such as the file that
+   * `GOOGLE_APPLICATION_CREDENTIALS` names. Node only.
+   */
   readonly keyFilename?: string | undefined;
   /** The content of a key file. Node only. */
   readonly credentials?: object | undefined;
@@ -88,9 +96,10 @@ const GCS_OPTIONS: OptionRules<AdkGcsOptions> = {
 export type AdkGcsArtifactService = DriverArtifactService;
 
 /**
- * Opens the artifacts of a bucket of Cloud Storage for programs that were written for `@google/adk`, whose objects it reads. It gives the service of
- * `@eventloom/artifacts/gcs`, whose own `GcsArtifactService` takes `{ bucket, accessToken }`. Needs no `@google-cloud/storage`. Credentials of the environment
- * come from `google-auth-library`, which is installed with that package and with `@google/genai`.
+ * Opens the artifacts of a bucket of Cloud Storage for programs that were written for `@google/adk`, whose objects it
+ * reads. It gives the service of `@eventloom/artifacts/gcs`, whose own `GcsArtifactService` takes
+ * `{ bucket, accessToken }`. Needs no `@google-cloud/storage`. Credentials of the environment come from
+ * `google-auth-library`, which is installed with that package and with `@google/genai`.
  *
  * @example
  * const artifactService = new GcsArtifactService('my-artifacts');
@@ -139,18 +148,22 @@ export interface AdkExecuteCodeParams extends Omit<ExecuteCodeParams, 'abortSign
 
 /** Code in processes of this machine, as the `UnsafeLocalCodeExecutor` for programs that were written for `@google/adk` runs it. */
 export interface AdkUnsafeLocalCodeExecutor extends BaseCodeExecutor {
-  /** Runs code in a process of this machine, in a folder with the files of the input. @throws InvalidRequestError for `args`, and for a file with a content that is not in its encoding, or with folders in its name */
+  /**
+   * Runs code in a process of this machine, in a folder with the files of the input.
+   * @throws InvalidRequestError for `args`, and for a file with a content that is not in its encoding, or with folders
+   * in its name
+   */
   executeCode(
     params: AdkExecuteCodeParams,
   ): Promise<CodeExecutionOutput & { readonly outputFiles: readonly CodeFile[] }>;
 }
 
 /**
- * Creates the executor of `@eventloom/llm-agent/node`, on Node, for programs that were written for `@google/adk`. It runs a model's Python, JavaScript and shell
- * scripts in processes of this machine, **without any protection**.
+ * Creates the executor of `@eventloom/llm-agent/node`, on Node, for programs that were written for `@google/adk`. It
+ * runs a model's Python, JavaScript and shell scripts in processes of this machine, **without any protection**.
  *
- * @example
- * const agent = new LlmAgent({ name: 'analyst', model: 'gemini-flash-latest', codeExecutor: new UnsafeLocalCodeExecutor({ timeoutSeconds: 10 }) });
+ * @example const agent = new LlmAgent({ name: 'analyst', model: 'gemini-flash-latest', codeExecutor: new
+ * UnsafeLocalCodeExecutor({ timeoutSeconds: 10 }) });
  */
 export const AdkUnsafeLocalCodeExecutor: new (options?: AdkLocalExecutorOptions) => AdkUnsafeLocalCodeExecutor = opener(
   'UnsafeLocalCodeExecutor',
@@ -161,8 +174,8 @@ export const AdkUnsafeLocalCodeExecutor: new (options?: AdkLocalExecutorOptions)
 );
 
 /**
- * Makes a class of this name whose constructor returns the result of `open`. A class of the program can extend it, and override methods that the result
- * has from its own class.
+ * Makes a class of this name whose constructor returns the result of `open`. A class of the program can extend it, and
+ * override methods that the result has from its own class.
  */
 function opener<P extends unknown[], T extends object>(
   name: string,
@@ -212,7 +225,10 @@ export function getSessionServiceFromUri(uri: string): BaseSessionService {
     : readAsAdk(openDatabaseSessions(uri, 'getSessionServiceFromUri'));
 }
 
-/** Opens the artifact service of a URL: `memory://`, `file://` with a folder, or `gs://` with a bucket. @throws ConfigurationError for another URL */
+/**
+ * Opens the artifact service of a URL: `memory://`, `file://` with a folder, or `gs://` with a bucket.
+ * @throws ConfigurationError for another URL
+ */
 export function getArtifactServiceFromUri(uri: string): BaseArtifactService {
   requireUri('getArtifactServiceFromUri', uri, 'file://artifacts');
   if (uri.startsWith('memory://')) return new InMemoryArtifactService();

@@ -17,9 +17,9 @@ import type { AdkListSessionsResponse, AdkSession } from './base-session-service
 import { toAdkEvent } from './event-fields.ts';
 
 /**
- * The `InMemorySessionService` for programs that were written for `@google/adk`: that of `eventloom`, which takes times in milliseconds too, in
- * `afterTimestamp` and in events that a program appends, and whose events have the fields that programs of the ADK read. The state of a session is an
- * ordinary object, with methods such as `hasOwnProperty`.
+ * The `InMemorySessionService` for programs that were written for `@google/adk`: that of `eventloom`, which takes times
+ * in milliseconds too, in `afterTimestamp` and in events that a program appends, and whose events have the fields that
+ * programs of the ADK read. The state of a session is an ordinary object, with methods such as `hasOwnProperty`.
  *
  * @example
  * const runner = new Runner({ appName: 'app', agent, sessionService: new InMemorySessionService() });
@@ -36,7 +36,10 @@ export class AdkInMemorySessionService extends InMemorySessionService {
     return request?.lease ? super.getSession(request) : afterwards(super.getSession(inSeconds(request)), toAdkSession);
   }
 
-  /** Lists sessions as the service of `eventloom` does. A list of all sessions has the counts of the ADK too. @throws InvalidRequestError for `page`, `offset` and `order` */
+  /**
+   * Lists sessions as the service of `eventloom` does. A list of all sessions has the counts of the ADK too.
+   * @throws InvalidRequestError for `page`, `offset` and `order`
+   */
   override async listSessions(request: ListSessionsRequest): Promise<AdkListSessionsResponse> {
     return withCounts(await super.listSessions(withoutPages(request)), request);
   }
@@ -51,7 +54,10 @@ export class AdkInMemorySessionService extends InMemorySessionService {
   }
 }
 
-/** Makes a service read and append as the `InMemorySessionService` for programs that were written for `@google/adk` does. Returns the service. */
+/**
+ * Makes a service read and append as the `InMemorySessionService` for programs that were written for `@google/adk`
+ * does. Returns the service.
+ */
 export function readAsAdk<S extends BaseSessionService>(service: S): S {
   const createSession = service.createSession.bind(service);
   const getSession = service.getSession.bind(service);
@@ -103,7 +109,10 @@ export function withRunState(begun: BegunRun): BegunRun {
   return begun;
 }
 
-/** Gives the sessions of a list ordinary states, and adds the counts of the ADK to a list without a limit. A page of a longer list has none: counting would read all sessions. */
+/**
+ * Gives the sessions of a list ordinary states, and adds the counts of the ADK to a list without a limit. A page of a
+ * longer list has none: counting would read all sessions.
+ */
 function withCounts(listed: AdkListSessionsResponse, { limit, cursor }: ListSessionsRequest): AdkListSessionsResponse {
   for (const session of listed.sessions) withObjectState(session);
   if (limit !== undefined || cursor !== undefined || listed.nextCursor !== undefined) return listed;
@@ -118,7 +127,10 @@ function inSeconds(request: GetSessionRequest): GetSessionRequest {
   return { ...request, config: { ...request.config, afterTimestamp: toSeconds(afterTimestamp) } };
 }
 
-/** Returns the request with an event that has its timestamp in seconds, and its kind, also if the program copied an event and changed its content. */
+/**
+ * Returns the request with an event that has its timestamp in seconds, and its kind, also if the program copied an
+ * event and changed its content.
+ */
 function stamped(request: AppendEventRequest): AppendEventRequest {
   const { event: given } = request ?? {};
   if (typeof given?.timestamp !== 'number') return request;

@@ -3,7 +3,10 @@ import { isRecord, notAnEvent, toSeconds } from '@eventloom/core/internal';
 import type { AdkSession } from './base-session-service.ts';
 import { requireArgument, requireOptions } from './check-arguments.ts';
 
-/** Creates a session object that is in no service, for tests and tools. Only `id` and `appName` are required. `lastUpdateTime` may be in milliseconds, and is in seconds in the session. */
+/**
+ * Creates a session object that is in no service, for tests and tools. Only `id` and `appName` are required.
+ * `lastUpdateTime` may be in milliseconds, and is in seconds in the session.
+ */
 export function createSession(fields: Partial<Session> & Pick<Session, 'id' | 'appName'>): AdkSession {
   requireOptions('createSession', fields, "createSession({ id: 's1', appName: 'app' })");
   const { id, appName, lastUpdateTime = 0, ...given } = fields;

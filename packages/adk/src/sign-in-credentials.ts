@@ -54,7 +54,10 @@ export class SignInCredentials extends BaseCredentialService {
     return described;
   }
 
-  /** Resolves when the work on the latest request for a credential has ended: its OAuth client is stored, or the failure is reported to the platform. */
+  /**
+   * Resolves when the work on the latest request for a credential has ended: its OAuth client is stored, or the failure
+   * is reported to the platform.
+   */
   async requestKept(key: CredentialKey): Promise<void> {
     await this.#work.run(nameOf(key), () => Promise.resolve());
   }
@@ -154,8 +157,8 @@ function withoutUsed(credential: AuthCredential | undefined): AuthCredential | u
 }
 
 /**
- * Exchanges the code of an answer with the kept OAuth client. Of the answer only the code and the `state` are used. Returns the credential and
- * the requests that may still be answered.
+ * Exchanges the code of an answer with the kept OAuth client. Of the answer only the code and the `state` are used.
+ * Returns the credential and the requests that may still be answered.
  * @throws CredentialExchangeError for an answer to another request, and if the token endpoint refuses
  */
 async function exchange(

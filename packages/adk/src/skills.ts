@@ -87,7 +87,10 @@ export class AdkSkillToolset extends SkillToolset {
 /** A skill with the contents of its files. */
 type LoadedSkill = Omit<AdkSkill, 'resources'> & { readonly resources: AdkResources };
 
-/** Loads the skill in a folder with all of its files, as `@google/adk` does. Only on Node. @throws SkillError for a skill that is wrong, and for a file that is too large */
+/**
+ * Loads the skill in a folder with all of its files, as `@google/adk` does. Only on Node.
+ * @throws SkillError for a skill that is wrong, and for a file that is too large
+ */
 export async function loadSkillFromDir(skillDir: string): Promise<LoadedSkill> {
   requirePath('loadSkillFromDir', skillDir, 'skills/weather');
   const { resources, ...skill } = await loadOne(skillDir);
@@ -141,8 +144,8 @@ export async function validateSkillDir(skillDir: string): Promise<string[]> {
 }
 
 /**
- * Loads the skill of each folder below a folder, and returns them by their names, as `@google/adk` does. A folder with a skill that is wrong is logged and
- * left out. Only on Node. @throws SkillError for a path that is not a folder
+ * Loads the skill of each folder below a folder, and returns them by their names, as `@google/adk` does. A folder with
+ * a skill that is wrong is logged and left out. Only on Node. @throws SkillError for a path that is not a folder
  */
 export async function loadAllSkillsInDir(skillsBasePath: string): Promise<Record<string, LoadedSkill>> {
   requirePath('loadAllSkillsInDir', skillsBasePath, 'skills');

@@ -30,7 +30,8 @@ class DetachedState extends State {
 export type AdkState = State;
 
 /**
- * The `State` of programs that were written for `@google/adk`, for state that belongs to no run: that of `@eventloom/core`, over a record and its changes.
+ * The `State` of programs that were written for `@google/adk`, for state that belongs to no run: that of
+ * `@eventloom/core`, over a record and its changes.
  *
  * @example
  * const state = new State({ city: 'Oslo' });

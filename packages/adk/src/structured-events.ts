@@ -87,8 +87,9 @@ export type StructuredEvent =
   | FinishedEvent;
 
 /**
- * Splits an event into its statements, in the order of its parts: thoughts, text, calls, results and code, then requests for confirmation, and
- * `finished` for a final response. An event with an error code gives only the error, and a chunk (`partial: true`) only its thoughts, its text and its requests.
+ * Splits an event into its statements, in the order of its parts: thoughts, text, calls, results and code, then
+ * requests for confirmation, and `finished` for a final response. An event with an error code gives only the error, and
+ * a chunk (`partial: true`) only its thoughts, its text and its requests.
  *
  * @example
  * for (const part of toStructuredEvents(event)) if (part.type === EventType.CONTENT) process.stdout.write(part.content);

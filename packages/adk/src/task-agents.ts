@@ -20,8 +20,8 @@ const REQUEST = {
 const NOTE = 'A specialized agent does this task. Do not call another tool in the same reply.';
 
 /**
- * The tool with which an agent hands a task to a sub-agent with `mode: 'task'` or `'single_turn'`, as in adk-python 2. Its call stays open until the sub-agent has a
- * result; `runTasks` runs the sub-agent.
+ * The tool with which an agent hands a task to a sub-agent with `mode: 'task'` or `'single_turn'`, as in adk-python 2.
+ * Its call stays open until the sub-agent has a result; `runTasks` runs the sub-agent.
  */
 export class TaskAgentTool extends OpenCallTool {
   readonly agent: LlmAgent;
@@ -65,8 +65,9 @@ export function taskAgentTools(subAgents: readonly BaseAgent[] = [], tools: read
 }
 
 /**
- * Runs the turn of an agent whose sub-agents do tasks. A sub-agent with an open call comes first: the message of the user is for it. Its result is the
- * response of the call, with which the agent's turn continues. Ends when a sub-agent waits for the user.
+ * Runs the turn of an agent whose sub-agents do tasks. A sub-agent with an open call comes first: the message of the
+ * user is for it. Its result is the response of the call, with which the agent's turn continues. Ends when a sub-agent
+ * waits for the user.
  *
  * @param runTurn runs the agent's own turn, until its model has answered or a task was called
  */
@@ -108,8 +109,8 @@ function openTasks(context: InvocationContext, tools: readonly TaskAgentTool[]):
 }
 
 /**
- * Returns the result of the task that a call handed over; undefined while there is none. An interrupted run may have stored the result and not the
- * response.
+ * Returns the result of the task that a call handed over; undefined while there is none. An interrupted run may have
+ * stored the result and not the response.
  */
 function findOutput({ session }: InvocationContext, { name }: LlmAgent, { id, eventIndex }: SessionCall): unknown {
   for (let at = session.events.length - 1; at > eventIndex; at--) {

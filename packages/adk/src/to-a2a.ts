@@ -89,12 +89,13 @@ const OPTIONS: OptionRules<ToA2aOptions> = {
 };
 
 /**
- * Returns an application of Express that serves an agent over A2A 0.3, by JSON-RPC at `/jsonrpc` and by REST at `/rest`. It needs Node and two packages that are
- * installed beside this one: `express` and version 0.3 of `@a2a-js/sdk`. Tasks are kept in memory.
+ * Returns an application of Express that serves an agent over A2A 0.3, by JSON-RPC at `/jsonrpc` and by REST at
+ * `/rest`. It needs Node and two packages that are installed beside this one: `express` and version 0.3 of
+ * `@a2a-js/sdk`. Tasks are kept in memory.
  *
  * Programs that need tasks which survive the process, a `CancelTask` or Workers have `a2a` of `@eventloom/a2a` instead.
- * @throws ConfigurationError without `authentication` and `allowUnauthenticated: true`, for an option or a card that cannot be used, and if a
- * package is missing
+ * @throws ConfigurationError without `authentication` and `allowUnauthenticated: true`, for an option or a card that
+ * cannot be used, and if a package is missing
  *
  * @example
  * const app = await toA2a(agent, { port: 8001, authentication: bearerTokenUserBuilder('a-secret') });
@@ -200,7 +201,8 @@ async function loadCard(source: string): Promise<unknown> {
 const anyUser: A2aUserBuilder = () => Promise.resolve({ isAuthenticated: false, userName: '' });
 
 /**
- * Returns a user builder that accepts requests with `Authorization: Bearer <token>`, and rejects for all others. The tokens are compared in constant time.
+ * Returns a user builder that accepts requests with `Authorization: Bearer <token>`, and rejects for all others. The
+ * tokens are compared in constant time.
  * @throws ConfigurationError for an empty token, and for a missing one
  */
 export function bearerTokenUserBuilder(token: string): A2aUserBuilder {

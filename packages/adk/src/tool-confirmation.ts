@@ -1,8 +1,8 @@
 import { requireOptions } from './check-arguments.ts';
 
 /**
- * A person's answer to the confirmation of a tool call, as a class, for programs that were written for `@google/adk`. The `ToolConfirmation`
- * of `@eventloom/core` is the type of plain objects with the same fields.
+ * A person's answer to the confirmation of a tool call, as a class, for programs that were written for `@google/adk`.
+ * The `ToolConfirmation` of `@eventloom/core` is the type of plain objects with the same fields.
  */
 export class AdkToolConfirmation {
   /** The name of the class in error messages. */

@@ -69,8 +69,8 @@ export function requiresUserInput(event: Event): boolean {
 }
 
 /**
- * Returns the questions of these events that no function response among them answers, oldest first, each once. Leaves out those of events that
- * a rewind removed.
+ * Returns the questions of these events that no function response among them answers, oldest first, each once. Leaves
+ * out those of events that a rewind removed.
  */
 export function getPendingUserInputRequests(events: readonly Event[]): UserInputRequest[] {
   requireEvents('getPendingUserInputRequests', events);

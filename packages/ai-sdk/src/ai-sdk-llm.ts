@@ -47,11 +47,15 @@ export interface AiSdkLlmOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Retries of failed calls. Default: four attempts with growing delays, see `RetryOptions`. */
   readonly retry?: RetryOptions | undefined;
-  /** Features of the model that differ from those assumed of its provider, e.g. `{ tools: false }` for a small local model. Default: none. */
+  /**
+   * Features of the model that differ from those assumed of its provider, e.g. `{ tools: false }` for a small local
+   * model. Default: none.
+   */
   readonly capabilities?: Partial<ModelCapabilities> | undefined;
   /**
-   * Provider options that mark the end of a prompt prefix that the vendor should cache. They are set if the runner has a `contextCacheConfig`.
-   * Default: those of Anthropic and of Bedrock for their models; none for others, most of which cache by themselves.
+   * Provider options that mark the end of a prompt prefix that the vendor should cache. They are set if the runner has
+   * a `contextCacheConfig`. Default: those of Anthropic and of Bedrock for their models; none for others, most of which
+   * cache by themselves.
    */
   readonly cacheBreakpoint?: SharedV4ProviderOptions | undefined;
   /** Clock, timers and ids. Default: the system's. */
@@ -75,9 +79,10 @@ export const HINTS = { apiKey: OF_PROVIDER, baseURL: OF_PROVIDER, temperature: O
 /**
  * A language model of the AI SDK: of OpenAI, Anthropic, an OpenAI-compatible server such as Ollama, or any other provider.
  *
- * A failed call is retried (see `RetryOptions`) as long as no part of a reply was passed on. Then the call throws a ModelError with the service's
- * message. An abort closes the socket, and ends the wait between two attempts. Reasoning and its signatures, and other data that only a vendor
- * reads, are kept in `partMetadata` of the events' parts and go back only to the provider that made them; so a session can change its vendor.
+ * A failed call is retried (see `RetryOptions`) as long as no part of a reply was passed on. Then the call throws a
+ * ModelError with the service's message. An abort closes the socket, and ends the wait between two attempts. Reasoning
+ * and its signatures, and other data that only a vendor reads, are kept in `partMetadata` of the events' parts and go
+ * back only to the provider that made them; so a session can change its vendor.
  *
  * @example
  * import { openai } from '@ai-sdk/openai';
@@ -133,8 +138,8 @@ export class AiSdkLlm extends BaseLlm {
   }
 
   /**
-   * Calls the model. With `stream` it yields chunks and then the whole reply, otherwise only the whole reply. Warnings and metadata of the provider
-   * are in `customMetadata.aiSdk` of the whole reply.
+   * Calls the model. With `stream` it yields chunks and then the whole reply, otherwise only the whole reply. Warnings
+   * and metadata of the provider are in `customMetadata.aiSdk` of the whole reply.
    * @throws ModelError if the service fails; if a stream fails midway, after the chunks received so far
    * @throws ConfigurationError for a request to another model, and for a tool that another vendor's service runs
    * @throws RunAbortedError when the signal is aborted

@@ -25,9 +25,10 @@ const WRITE = "write aiSdkModels({ openai }) with import { openai } from '@ai-sd
 const OPTIONS: OptionRules<AiSdkModelsOptions> = { ...LLM_OPTIONS, separator: 'text' };
 
 /**
- * Creates a resolver of names such as `openai:gpt-5`, for the `models` of a runner: before the first separator the name under which the provider
- * is given, after it the name of the model, without blanks around it. The resolver returns undefined for the names of other
- * providers, so it can be joined with others, and throws a ConfigurationError for a provider without the name of a model.
+ * Creates a resolver of names such as `openai:gpt-5`, for the `models` of a runner: before the first separator the name
+ * under which the provider is given, after it the name of the model, without blanks around it. The resolver returns
+ * undefined for the names of other providers, so it can be joined with others, and throws a ConfigurationError for a
+ * provider without the name of a model.
  *
  * @throws ConfigurationError for something that is not a provider, and for an option name that this version does not know
  *

@@ -19,10 +19,11 @@ interface FailedAttempt {
 type ResponseHeaders = Readonly<Record<string, string>>;
 
 /**
- * Converts an error of a provider to a ModelError with the service's message. Its `errorCode` is the one of the HTTP status, which is the same for
- * all vendors; the vendor's own code follows the message. Without a status it is `UNAVAILABLE` (no connection, a broken connection, or an empty
- * answer), `DEADLINE_EXCEEDED` (a time limit), `DATA_LOSS` (the reply is malformed or is not a stream), `REQUEST_NOT_SENT` (the provider refused
- * the request) or `MODEL_ERROR` (anything else). An error of Eventloom is returned unchanged.
+ * Converts an error of a provider to a ModelError with the service's message. Its `errorCode` is the one of the HTTP
+ * status, which is the same for all vendors; the vendor's own code follows the message. Without a status it is
+ * `UNAVAILABLE` (no connection, a broken connection, or an empty answer), `DEADLINE_EXCEEDED` (a time limit),
+ * `DATA_LOSS` (the reply is malformed or is not a stream), `REQUEST_NOT_SENT` (the provider refused the request) or
+ * `MODEL_ERROR` (anything else). An error of Eventloom is returned unchanged.
  */
 export function toModelError(error: unknown, call: FailedAttempt): EventloomError {
   if (EventloomError.isInstance(error)) return error;
@@ -43,8 +44,8 @@ export function toModelError(error: unknown, call: FailedAttempt): EventloomErro
 }
 
 /**
- * Returns the error for a reply that ended before it began. A proxy sends one when the connection behind it broke; and a server at a wrong address
- * answers a streamed call with a page or with JSON, of which the provider reads nothing.
+ * Returns the error for a reply that ended before it began. A proxy sends one when the connection behind it broke; and
+ * a server at a wrong address answers a streamed call with a page or with JSON, of which the provider reads nothing.
  * @param stream headers of the answer to a streamed call; undefined for another call
  */
 export function emptyReplyError(model: string, stream: ResponseHeaders | undefined): ModelError {
@@ -104,8 +105,8 @@ function reportedBy(fields: Readonly<Record<string, unknown>>): Reported {
 }
 
 /**
- * Reads the body of an error that has another form than the vendor's, which the provider gives as text: JSON of a local server or a gateway, or
- * a line of text.
+ * Reads the body of an error that has another form than the vendor's, which the provider gives as text: JSON of a local
+ * server or a gateway, or a line of text.
  */
 function otherBody(body: unknown): Readonly<Record<string, unknown>> | undefined {
   if (typeof body !== 'string' || body.length > MAX_BODY) return undefined;

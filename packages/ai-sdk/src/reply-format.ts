@@ -65,8 +65,8 @@ const FORMATS: readonly unknown[] = [
 const STRICT = new WeakMap<object, { readonly schema: JSONSchema7 | undefined }>();
 
 /**
- * Returns a schema for OpenAI's strict mode, with `additionalProperties: false` where the schema does not mention other properties; undefined if
- * that mode would refuse it, for example because a property is not required.
+ * Returns a schema for OpenAI's strict mode, with `additionalProperties: false` where the schema does not mention other
+ * properties; undefined if that mode would refuse it, for example because a property is not required.
  */
 function toStrictSchema(schema: JSONSchema7): JSONSchema7 | undefined {
   const known = STRICT.get(schema);

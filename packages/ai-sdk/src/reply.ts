@@ -10,7 +10,10 @@ import type {
 import { encodeBase64, type LlmResponse, type Part, type UsageMetadata } from '@eventloom/core';
 import { callsToRun, isRecord, type MadeBy, tryParseJson, withoutCalls } from '@eventloom/core/internal';
 
-/** Minimum length of a response id that is taken over: shorter ids may repeat, because some local servers number their responses from 0 to 999. */
+/**
+ * Minimum length of a response id that is taken over: shorter ids may repeat, because some local servers number their
+ * responses from 0 to 999.
+ */
 const UNIQUE_ID_LENGTH = 20;
 
 /** The facts known of a reply before its first part. */
@@ -55,7 +58,10 @@ export class Reply {
     this.#warnings = [...warnings];
   }
 
-  /** Adds a part of a stream. Returns the chunk to show, or undefined if the part adds nothing that can be shown. @throws the error in a part of the type `error` */
+  /**
+   * Adds a part of a stream. Returns the chunk to show, or undefined if the part adds nothing that can be shown.
+   * @throws the error in a part of the type `error`
+   */
   add(part: LanguageModelV4StreamPart): LlmResponse | undefined {
     switch (part.type) {
       case 'stream-start':
@@ -211,8 +217,8 @@ export class Reply {
   }
 
   /**
-   * Records the provider of a part that has data of this provider. Thoughts and calls are always recorded, because they go only to the provider
-   * that made them.
+   * Records the provider of a part that has data of this provider. Thoughts and calls are always recorded, because they
+   * go only to the provider that made them.
    */
   #note(part: Part, metadata: SharedV4ProviderMetadata | undefined): void {
     if (!part.thought && !part.functionCall && !part.toolCall && !part.toolResponse && !hasValues(metadata)) return;
@@ -302,7 +308,10 @@ function hasContent({ text, partMetadata }: Part): boolean {
   return text !== '' || partMetadata !== undefined;
 }
 
-/** Returns false for a stream that ended without a finish reason. Before version 4 of the specification its reason is `other` without a raw name. */
+/**
+ * Returns false for a stream that ended without a finish reason. Before version 4 of the specification its reason is
+ * `other` without a raw name.
+ */
 function isWhole({ unified, raw }: LanguageModelV4FinishReason): boolean {
   return unified !== 'interrupted' && !(unified === 'other' && raw === undefined);
 }

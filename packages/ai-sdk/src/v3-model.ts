@@ -20,8 +20,9 @@ type V3ResultPart = Extract<LanguageModelV3ToolResultOutput, { type: 'content' }
 type StreamResult = Awaited<ReturnType<LanguageModelV4['doStream']>>;
 
 /**
- * Returns a model of version 3 of the specification (AI SDK 6) as one of version 4. Requests are translated; the option `reasoning`, which version 3
- * lacks, must not be set. Replies differ only in the data of files, of which `Reply` reads both forms.
+ * Returns a model of version 3 of the specification (AI SDK 6) as one of version 4. Requests are translated; the option
+ * `reasoning`, which version 3 lacks, must not be set. Replies differ only in the data of files, of which `Reply` reads
+ * both forms.
  */
 export function asV4(model: LanguageModelV3): LanguageModelV4 {
   return {

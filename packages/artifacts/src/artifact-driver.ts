@@ -44,8 +44,9 @@ export interface ArtifactRead {
 }
 
 /**
- * Storage for artifacts: everything that a back end has to implement. `DriverArtifactService` in front of it checks names, parts and metadata, and
- * converts bytes to standard base64. A driver gets well-formed values only. Neither side modifies a value that it passed or received.
+ * Storage for artifacts: everything that a back end has to implement. `DriverArtifactService` in front of it checks
+ * names, parts and metadata, and converts bytes to standard base64. A driver gets well-formed values only. Neither side
+ * modifies a value that it passed or received.
  */
 export interface ArtifactDriver {
   /**

@@ -24,7 +24,10 @@ export interface ClientRunState {
 export interface RunOptions {
   /** True (default) yields text in chunks as well, as events with `partial: true`. */
   readonly streaming?: boolean;
-  /** Id of the request. A second request with the same id starts no run, and yields the events of the first one. Default: a new random id. */
+  /**
+   * Id of the request. A second request with the same id starts no run, and yields the events of the first one.
+   * Default: a new random id.
+   */
   readonly requestId?: string;
   /** State to write together with the message: new values by key. Default: none. */
   readonly stateDelta?: Readonly<Record<string, unknown>>;
@@ -36,8 +39,8 @@ export interface RunOptions {
    */
   readonly onBusy?: 'queue' | 'reject' | 'interrupt';
   /**
-   * True creates the session before the message is sent, if it does not exist. Default false, which needs a session that exists, or a runner
-   * with `autoCreateSession`.
+   * True creates the session before the message is sent, if it does not exist. Default false, which needs a session
+   * that exists, or a runner with `autoCreateSession`.
    */
   readonly createSession?: boolean;
   /**
@@ -109,8 +112,9 @@ export class ClientRun implements AsyncIterable<Event> {
   }
 
   /**
-   * Ends the run, also one whose message has not reached the server yet. Its stored events stay. Resolves when the run has ended, or was asked
-   * to end and needs more than a second. Rejects with a retryable error while its end cannot be stored.
+   * Ends the run, also one whose message has not reached the server yet. Its stored events stay. Resolves when the run
+   * has ended, or was asked to end and needs more than a second. Rejects with a retryable error while its end cannot be
+   * stored.
    */
   async cancel(): Promise<void> {
     const { http } = this.#params;
@@ -221,7 +225,10 @@ export class ClientRun implements AsyncIterable<Event> {
     );
   }
 
-  /** Sends the request, and sends it again until an event of the run arrives; the request id prevents a second run. After that the run is followed. */
+  /**
+   * Sends the request, and sends it again until an event of the run arrives; the request id prevents a second run.
+   * After that the run is followed.
+   */
   async #connect(signal: AbortSignal | undefined): Promise<Response> {
     const { http, path, body } = this.#params;
     const abort = { signal: signal ?? null };

@@ -37,8 +37,9 @@ export interface Message {
   readonly timestamp: number;
   readonly parts: readonly MessagePart[];
   /**
-   * `streaming`: more chunks follow. `interrupted`: the user or a failure ended the message early. Of messages that an `AgentChat` sends:
-   * `sending` until the server has accepted it, and `failed` if the server refused it, threw or could not be reached, so no agent has read it.
+   * `streaming`: more chunks follow. `interrupted`: the user or a failure ended the message early. Of messages that an
+   * `AgentChat` sends: `sending` until the server has accepted it, and `failed` if the server refused it, threw or
+   * could not be reached, so no agent has read it.
    */
   readonly status: 'streaming' | 'complete' | 'interrupted' | 'sending' | 'failed';
 }
@@ -104,8 +105,8 @@ export interface PersonRequest {
   /** Arguments of the call to confirm, or of the call whose result the client sends. */
   readonly args?: Readonly<Record<string, unknown>> | undefined;
   /**
-   * Bookkeeping of `reduceEvents`, not for display: the newest event with a response of the call. A run that is followed has the response, and not
-   * the answer before it.
+   * Bookkeeping of `reduceEvents`, not for display: the newest event with a response of the call. A run that is
+   * followed has the response, and not the answer before it.
    */
   readonly responded?: Event;
 }
@@ -125,8 +126,8 @@ interface GrowingReply {
 }
 
 /**
- * An immutable set of ids. Sets that grow from each other share a map of the ids and their numbers, of which each has the first `size`, so that
- * an addition takes the same time however many there are.
+ * An immutable set of ids. Sets that grow from each other share a map of the ids and their numbers, of which each has
+ * the first `size`, so that an addition takes the same time however many there are.
  */
 interface IdSet {
   readonly numbers: Map<string, number>;
@@ -198,8 +199,8 @@ export function reduceEvents(conversation: Conversation, events: Iterable<Event>
 }
 
 /**
- * Returns the key of a reply in `progress.open`. An agent streams one reply at a time on its branch. Its execution is not in the key: an agent
- * that a resumed run runs again has another one.
+ * Returns the key of a reply in `progress.open`. An agent streams one reply at a time on its branch. Its execution is
+ * not in the key: an agent that a resumed run runs again has another one.
  */
 function keyOf({ invocationId, branch, author }: Event): string {
   return `${invocationId} ${branch} ${author}`;
@@ -351,8 +352,8 @@ function addResponses(draft: Draft, event: Event): void {
 }
 
 /**
- * Ends the replies of an agent that was called as a tool: their whole events are not in the stream of the run. A whole event that is read later
- * takes their place.
+ * Ends the replies of an agent that was called as a tool: their whole events are not in the stream of the run. A whole
+ * event that is read later takes their place.
  */
 function endReplies({ messages, progress }: Draft, { id = '', response }: FunctionResponse): void {
   // The branch of the agent has the id of the call.

@@ -21,7 +21,8 @@ export class ServerError extends EventloomError {
 }
 
 /**
- * The server could not be reached, or the connection to a run was lost and could not be made again. A run continues on the server: follow it later.
+ * The server could not be reached, or the connection to a run was lost and could not be made again. A run continues on
+ * the server: follow it later.
  */
 export class ConnectionLostError extends EventloomError {
   static override readonly code = 'CONNECTION_LOST';

@@ -69,7 +69,10 @@ export class EventloomClient {
     return this.#http.postJson(sessionsPath(user), init);
   }
 
-  /** Returns the methods of one session. Sends nothing: the session need not exist yet. @throws ConfigurationError for a name that is not a text */
+  /**
+   * Returns the methods of one session. Sends nothing: the session need not exist yet.
+   * @throws ConfigurationError for a name that is not a text
+   */
   session(key: SessionKey): ClientSession {
     // A copy, because a program in JavaScript may pass a text or nothing.
     const { appName, userId, sessionId } = { ...key };
@@ -93,8 +96,8 @@ export class ClientSession {
 
   /**
    * Reads the session.
-   * @param options `numRecentEvents`: maximum number of events, the newest ones; default all. `ifExists`: true returns undefined for a session
-   * that does not exist, without an error in the console of the browser
+   * @param options `numRecentEvents`: maximum number of events, the newest ones; default all. `ifExists`: true returns
+   * undefined for a session that does not exist, without an error in the console of the browser
    * @throws ServerError with the `serverCode` SESSION_NOT_FOUND if it does not exist
    */
   get(options?: { readonly numRecentEvents?: number }): Promise<Session>;

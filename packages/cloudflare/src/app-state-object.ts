@@ -23,10 +23,10 @@ const TABLES = `
 `;
 
 /**
- * The Durable Object that holds the state all users of an app share. In one request, a user's object delivers its own changes and
- * receives those of others. A change is applied once however often it is delivered: the last `seq` of each sender is stored. Of two
- * changes to a key the later write wins, independent of the order in which they are delivered. A removed key keeps its row, so that every object
- * receives the removal.
+ * The Durable Object that holds the state all users of an app share. In one request, a user's object delivers its own
+ * changes and receives those of others. A change is applied once however often it is delivered: the last `seq` of each
+ * sender is stored. Of two changes to a key the later write wins, independent of the order in which they are delivered.
+ * A removed key keeps its row, so that every object receives the removal.
  */
 export class AppStateObject {
   readonly #storage: ObjectStorage;

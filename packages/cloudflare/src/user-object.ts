@@ -201,7 +201,8 @@ export class UserObject<Env extends CloudflareBindings> {
       this.#takeUpMs,
       this.#server.webhooksDueMs,
     );
-    // Moves a future alarm of an idle object to a later time, so that it is not woken early. An alarm that is due fires, and sets the next one.
+    // Moves a future alarm of an idle object to a later time, so that it is not woken early. An alarm that is due
+    // fires, and sets the next one.
     const isTooSoon = dueMs > this.#alarmMs && dueMs < Infinity && this.#alarmMs > now && !isRunning;
     if (dueMs >= this.#alarmMs && !isTooSoon) return;
     this.#alarmMs = Math.max(now, dueMs);

@@ -43,7 +43,10 @@ export abstract class EventloomError extends Error {
     return this.#publicMessage ?? this.message;
   }
 
-  /** True for errors of this class, including those of another loaded copy of the package. `EventloomError.isInstance` is true for all classes. */
+  /**
+   * True for errors of this class, including those of another loaded copy of the package. `EventloomError.isInstance`
+   * is true for all classes.
+   */
   static isInstance<T extends abstract new (...args: never) => EventloomError>(
     this: T & { readonly code: string },
     value: unknown,
@@ -143,7 +146,10 @@ export class ToolsetUnavailableError extends EventloomError {
 
 // Sessions and storage
 
-/** The session does not exist, or belongs to another user. Create it with `sessionService.createSession`, or give the runner `autoCreateSession: true`. */
+/**
+ * The session does not exist, or belongs to another user. Create it with `sessionService.createSession`, or give the
+ * runner `autoCreateSession: true`.
+ */
 export class SessionNotFoundError extends EventloomError {
   static override readonly code = 'SESSION_NOT_FOUND';
 }
@@ -206,17 +212,18 @@ export class RunNotFoundError extends EventloomError {
 }
 
 /**
- * The run no longer owns its session: another process took it over because this one did not renew its lock in time, or the lock was released.
- * The write changed nothing.
+ * The run no longer owns its session: another process took it over because this one did not renew its lock in time, or
+ * the lock was released. The write changed nothing.
  */
 export class StaleWriterError extends EventloomError {
   static override readonly code = 'STALE_WRITER';
 }
 
 /**
- * The storage of sessions, artifacts, memory or credentials cannot be used: it cannot be reached, its connection was lost, it did not answer in
- * time, its disk is full or its file is locked. `cause` is the driver's error. A write that failed this way may have happened: repeat
- * it with the same ids. Retryable, unless the fault does not pass by itself, such as a missing permission.
+ * The storage of sessions, artifacts, memory or credentials cannot be used: it cannot be reached, its connection was
+ * lost, it did not answer in time, its disk is full or its file is locked. `cause` is the driver's error. A write that
+ * failed this way may have happened: repeat it with the same ids. Retryable, unless the fault does not pass by itself,
+ * such as a missing permission.
  */
 export class StorageError extends EventloomError {
   static override readonly code = 'STORAGE_UNAVAILABLE';
@@ -250,8 +257,8 @@ export class AgentError extends EventloomError {
   static override readonly code = 'AGENT';
 
   /**
-   * Returns an Eventloom error unchanged, and anything else as the `cause` of an AgentError, whose message names `who` and quotes the thrown error.
-   * Its `publicMessage` names only `who`.
+   * Returns an Eventloom error unchanged, and anything else as the `cause` of an AgentError, whose message names `who`
+   * and quotes the thrown error. Its `publicMessage` names only `who`.
    * @param who the part that failed, e.g. `agent "helper"`
    */
   static around(thrown: unknown, who: string): EventloomError {
@@ -297,7 +304,10 @@ export class ShuttingDownError extends EventloomError {
   static override readonly retryable = true;
 }
 
-/** The run took longer than `runConfig.maxRunMs`. It ended as a run does that fails: its calls have responses. Events that were committed stay. */
+/**
+ * The run took longer than `runConfig.maxRunMs`. It ended as a run does that fails: its calls have responses. Events
+ * that were committed stay.
+ */
 export class RunTimeoutError extends EventloomError {
   static override readonly code = 'RUN_TIMEOUT';
 }

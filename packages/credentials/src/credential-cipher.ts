@@ -22,8 +22,8 @@ interface NamedKey {
 }
 
 /**
- * Encrypts and decrypts credentials with AES-256-GCM. App, user and name are authenticated with the credential, so it can be decrypted only for the
- * same app, user and name.
+ * Encrypts and decrypts credentials with AES-256-GCM. App, user and name are authenticated with the credential, so it
+ * can be decrypted only for the same app, user and name.
  */
 export class CredentialCipher {
   readonly #keys: readonly Uint8Array<ArrayBuffer>[];

@@ -11,8 +11,9 @@ import { checkCredentialKey, copyCredential, type CredentialStore } from './cred
 /** The keys that credentials are encrypted with. */
 export interface EncryptionOptions {
   /**
-   * Keys of 32 random bytes; create one with `createEncryptionKey`, or read one with `parseEncryptionKey`. The first key encrypts new credentials; all
-   * keys decrypt stored ones. A credential whose key is missing counts as absent, and the user is asked again.
+   * Keys of 32 random bytes; create one with `createEncryptionKey`, or read one with `parseEncryptionKey`. The first
+   * key encrypts new credentials; all keys decrypt stored ones. A credential whose key is missing counts as absent, and
+   * the user is asked again.
    */
   readonly keys: readonly Uint8Array[];
 }
@@ -25,9 +26,10 @@ export interface EncryptedCredentialServiceOptions extends EncryptionOptions {
 const OPTIONS: OptionRules<EncryptedCredentialServiceOptions> = { store: 'object', keys: KEYS_RULE };
 
 /**
- * Stores encrypted credentials in a `CredentialStore`. Each is authenticated together with its app, user and name, so a person who can write to the
- * store can neither alter a credential nor give it to another user. A person who can read the store learns the users, the names and the approximate
- * lengths. Errors of the store become the `cause` of a StorageError, except Eventloom errors and programming errors such as a TypeError.
+ * Stores encrypted credentials in a `CredentialStore`. Each is authenticated together with its app, user and name, so a
+ * person who can write to the store can neither alter a credential nor give it to another user. A person who can read
+ * the store learns the users, the names and the approximate lengths. Errors of the store become the `cause` of a
+ * StorageError, except Eventloom errors and programming errors such as a TypeError.
  *
  * To change the key, put a new one first. Each credential is encrypted with the new key the next time it is saved.
  */

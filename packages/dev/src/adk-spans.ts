@@ -45,7 +45,10 @@ export function toAdkSpans(spans: readonly StoredSpan[], events: readonly Event[
   });
 }
 
-/** Returns the event with the result of each call: of a model call the first one of its agent after its start, of a tool call its response. */
+/**
+ * Returns the event with the result of each call: of a model call the first one of its agent after its start, of a tool
+ * call its response.
+ */
 function linkEvents(spans: readonly StoredSpan[], events: readonly Event[]): ReadonlyMap<string, Event> {
   const linked = new Map<string, Event>();
   // Spans of rewound events are shown too, so the rewinds are left out.

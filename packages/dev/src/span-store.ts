@@ -29,8 +29,9 @@ export interface StoredSpan {
   /** `left`: it was closed early, because its reader stopped reading or the run was aborted. */
   readonly status: 'running' | 'ok' | 'left' | 'error';
   /**
-   * Names as in the GenAI semantic conventions of OpenTelemetry. Content is JSON. A failure has `error.type`, `error.message` and, one per line,
-   * the errors that caused it in `error.cause`; text that looks like a key is left out of them.
+   * Names as in the GenAI semantic conventions of OpenTelemetry. Content is JSON. A failure has `error.type`,
+   * `error.message` and, one per line, the errors that caused it in `error.cause`; text that looks like a key is left
+   * out of them.
    */
   readonly attributes: Readonly<Record<string, string | number | boolean>>;
 }
@@ -387,7 +388,10 @@ interface KeptRequest {
 /** A value that is converted to JSON when it is read, or its JSON. */
 type KeptContent = { readonly bytes: number } & ({ readonly value: unknown } | { readonly json: string });
 
-/** Keeps plain data by reference, because events share it unchanged. Other values are kept as JSON, and values that are too long as a note. */
+/**
+ * Keeps plain data by reference, because events share it unchanged. Other values are kept as JSON, and values that are
+ * too long as a note.
+ */
 function keepContent(value: unknown, maxContent: number): KeptContent {
   const characters = sizeOf(value, maxContent);
   if (characters <= maxContent) return { bytes: characters * 2, value };
@@ -419,8 +423,8 @@ function sizeOf(value: unknown, most: number): number {
 const MAX_DEPTH = 100;
 
 /**
- * Returns the approximate number of characters of the JSON of a value, at least one for each value and key. Stops above `most`. NaN for a value
- * that is not plain data, because its JSON may be smaller than the memory that it takes.
+ * Returns the approximate number of characters of the JSON of a value, at least one for each value and key. Stops above
+ * `most`. NaN for a value that is not plain data, because its JSON may be smaller than the memory that it takes.
  */
 function charactersOf(value: unknown, most: number, depth: number): number {
   if (typeof value === 'string') return value.length + 2;

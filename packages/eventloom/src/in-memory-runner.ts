@@ -43,9 +43,9 @@ const USE_RUNNER =
 const HINTS = { apiKey: 'write gemini: { apiKey }', sessionService: USE_RUNNER, artifactService: USE_RUNNER };
 
 /**
- * A `Runner` that keeps sessions, files, memories and credentials in memory, for tests, scripts and first steps: all of them are lost when the
- * process ends. Agents may name Gemini models, with the key in `gemini`. No environment variable is read: the `InMemoryRunner` of
- * `eventloom/adk`, for programs that were written for `@google/adk`, does that.
+ * A `Runner` that keeps sessions, files, memories and credentials in memory, for tests, scripts and first steps: all of
+ * them are lost when the process ends. Agents may name Gemini models, with the key in `gemini`. No environment variable
+ * is read: the `InMemoryRunner` of `eventloom/adk`, for programs that were written for `@google/adk`, does that.
  *
  * @example
  * const runner = new InMemoryRunner({ agent, gemini: { apiKey }, autoCreateSession: true });

@@ -1,5 +1,5 @@
-// The names that most programs need, by task: at most 150, each shown in the code of a page that docs/reference/eventloom.md lists. What is needed
-// less often is exported by the package that it belongs to.
+// The names that most programs need, by task: at most 150, each shown in the code of a page that
+// docs/reference/eventloom.md lists. What is needed less often is exported by the package that it belongs to.
 
 // Agents
 export { BaseAgent, InvocationContext } from '@eventloom/core';

@@ -109,8 +109,9 @@ function encode(frames: readonly object[]): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * Returns a function that runs an agent in a new session: its model answers with the given bytes, and then with `Done.`. If no tool was run, one
- * more message is sent. Bytes from which the model reads the same responses as before have the same result, and are not run again.
+ * Returns a function that runs an agent in a new session: its model answers with the given bytes, and then with
+ * `Done.`. If no tool was run, one more message is sent. Bytes from which the model reads the same responses as before
+ * have the same result, and are not run again.
  */
 function createPlayer(names: readonly string[]) {
   let bytes = new Uint8Array();

@@ -6,8 +6,9 @@ import { checkGeminiOptions, Gemini, type GeminiOptions } from './gemini.ts';
 const NAMES = /^(?:projects\/[^/]+\/locations\/[^/]+\/)?(?:publishers\/google\/)?(?:models\/)?gemini-[\w.-]+$/;
 
 /**
- * Creates a resolver of Gemini model names, for the `models` of a runner: `gemini-…`, `models/gemini-…`, `projects/…/models/gemini-…`. The resolver
- * returns undefined for other names. All models share one client, which is created at the first call.
+ * Creates a resolver of Gemini model names, for the `models` of a runner: `gemini-…`, `models/gemini-…`,
+ * `projects/…/models/gemini-…`. The resolver returns undefined for other names. All models share one client, which is
+ * created at the first call.
  *
  * @throws ConfigurationError for an option name that this version does not know; a missing key is reported when the first name is resolved
  *

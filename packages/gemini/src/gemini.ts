@@ -74,12 +74,12 @@ function exampleFor(options: unknown): string {
 }
 
 /**
- * A Gemini model, called through the Gemini API or Vertex AI with the client of `@google/genai`. It reads nothing from the environment: the `Gemini`
- * of `@eventloom/adk`, for programs that were written for `@google/adk`, does that.
+ * A Gemini model, called through the Gemini API or Vertex AI with the client of `@google/genai`. It reads nothing from
+ * the environment: the `Gemini` of `@eventloom/adk`, for programs that were written for `@google/adk`, does that.
  *
- * The client is loaded and created at the first call. A failed call is retried (see `RetryOptions`) as long as no part of a reply was passed on.
- * Then the call throws a ModelError with the service's message and code, after which a `FallbackModel` calls another model. An abort closes the
- * socket, and ends the wait between two attempts.
+ * The client is loaded and created at the first call. A failed call is retried (see `RetryOptions`) as long as no part
+ * of a reply was passed on. Then the call throws a ModelError with the service's message and code, after which a
+ * `FallbackModel` calls another model. An abort closes the socket, and ends the wait between two attempts.
  *
  * @example
  * const model = new Gemini({ model: 'gemini-flash-latest', apiKey, retry: { attempts: 2 } });
@@ -92,7 +92,10 @@ export class Gemini extends BaseLlm {
   readonly #caches: ContextCaches;
   readonly #redact: (text: string) => string;
 
-  /** @throws ConfigurationError without a model, without a key or a project, for invalid retry options, and for an option name that this version does not know */
+  /**
+   * @throws ConfigurationError without a model, without a key or a project, for invalid retry options, and for an
+   * option name that this version does not know
+   */
   constructor(options: GeminiOptions) {
     checkGeminiOptions('Gemini', options, exampleFor(options));
     if (!options.model)
@@ -115,9 +118,10 @@ export class Gemini extends BaseLlm {
   }
 
   /**
-   * Returns the features of a Gemini model. Tools with an output schema: Gemini 3 and later on Vertex AI, for which Google documents the
-   * combination; elsewhere the service refuses it, or the model calls its tools endlessly (adk-python issues 3413 and 5057, adk-go 1026). Media in
-   * function responses: Gemini 3 and later, inline, and on Vertex AI also by URI; older models refuse it. Thinking: Gemini 2.5 and later.
+   * Returns the features of a Gemini model. Tools with an output schema: Gemini 3 and later on Vertex AI, for which
+   * Google documents the combination; elsewhere the service refuses it, or the model calls its tools endlessly
+   * (adk-python issues 3413 and 5057, adk-go 1026). Media in function responses: Gemini 3 and later, inline, and on
+   * Vertex AI also by URI; older models refuse it. Thinking: Gemini 2.5 and later.
    */
   override capabilities(model: string = this.model): ModelCapabilities {
     const version = geminiVersion(model);
@@ -163,8 +167,8 @@ export class Gemini extends BaseLlm {
   }
 
   /**
-   * Opens a live connection, and waits until the service has set it up. Failed connections are not retried here, because only the caller knows
-   * what to resume. An abort closes the socket.
+   * Opens a live connection, and waits until the service has set it up. Failed connections are not retried here,
+   * because only the caller knows what to resume. An abort closes the socket.
    * @throws LiveConnectionError if the service refuses the setup, does not answer in time, or cannot be reached
    * @throws RunAbortedError when the signal is aborted, during the setup or later
    */

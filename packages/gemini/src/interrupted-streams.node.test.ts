@@ -38,7 +38,10 @@ const STREAMS: readonly (readonly [string, readonly object[]])[] = [
   }),
 ];
 
-/** True with the client for Node. With that of other runtimes, recordings are truncated around and inside each line, because both clients parse alike. */
+/**
+ * True with the client for Node. With that of other runtimes, recordings are truncated around and inside each line,
+ * because both clients parse alike.
+ */
 const isEverywhere = process.env['GEMINI_SOCKETS'] !== 'web';
 
 test.each(STREAMS)(

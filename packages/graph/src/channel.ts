@@ -4,8 +4,9 @@ import type { OptionRules } from '@eventloom/core/internal';
 import { type InferSchema, type SchemaLike, ValueSchema } from '@eventloom/tools';
 
 /**
- * Computes a channel's new value from its current value, undefined if it is empty, and the value that a node writes. Both are JSON and must not
- * be modified. The reducer is called once for each write, in the order in which the nodes commit, and not again for a stored write.
+ * Computes a channel's new value from its current value, undefined if it is empty, and the value that a node writes.
+ * Both are JSON and must not be modified. The reducer is called once for each write, in the order in which the nodes
+ * commit, and not again for a stored write.
  */
 export type Reducer<Value, Update = Value> = (current: Value | undefined, update: Update) => Value;
 
@@ -14,14 +15,15 @@ export interface ChannelOptions<Value, Update = Value, Default = Value> {
   /** Combines the current value with each write. Without a reducer a write replaces the value, and only one node may write the channel. */
   readonly reducer?: Reducer<Value, Update>;
   /**
-   * Initial value of the channel in each run of the graph, parsed by the schema. Not used if the session holds a value under `stateKey`. Default:
-   * the channel is empty.
+   * Initial value of the channel in each run of the graph, parsed by the schema. Not used if the session holds a value
+   * under `stateKey`. Default: the channel is empty.
    */
   readonly default?: Default;
   /**
-   * The session-state key, with its scope prefix, that holds the channel's value. Instructions and other agents can read and write the value
-   * there, and all runs of the graph in the session share it. A value that does not match the schema throws a ConfigurationError at the next step.
-   * Default: the value belongs to one run of the graph and is not visible outside it.
+   * The session-state key, with its scope prefix, that holds the channel's value. Instructions and other agents can
+   * read and write the value there, and all runs of the graph in the session share it. A value that does not match the
+   * schema throws a ConfigurationError at the next step. Default: the value belongs to one run of the graph and is not
+   * visible outside it.
    */
   readonly stateKey?: string;
 }

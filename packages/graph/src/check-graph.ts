@@ -58,8 +58,8 @@ function canSetRoute({ work }: GraphNode): boolean {
 }
 
 /**
- * Checks that every cycle has a route that leaves it. A node can reach END if all targets of its edges can and, if it has routes, all targets of at
- * least one route can.
+ * Checks that every cycle has a route that leaves it. A node can reach END if all targets of its edges can and, if it
+ * has routes, all targets of at least one route can.
  */
 function checkCycles({ nodes, ways, sources }: GraphPlan, fail: Fail): void {
   const ends = new Set<string>([END]);

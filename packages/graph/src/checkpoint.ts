@@ -12,8 +12,8 @@ export interface Checkpoint {
   /** The nodes that follow. Absent for a run that another run started. */
   readonly next?: readonly string[];
   /**
-   * New values of the channels that the node changed, by channel name. Channels with a `stateKey` are in `stateDelta` instead; the first checkpoint
-   * also has their values at the beginning of the graph.
+   * New values of the channels that the node changed, by channel name. Channels with a `stateKey` are in `stateDelta`
+   * instead; the first checkpoint also has their values at the beginning of the graph.
    */
   readonly state?: Readonly<Record<string, JsonValue>>;
   /** Items that were appended to channels that are lists, by channel name. */

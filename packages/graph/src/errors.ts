@@ -1,6 +1,9 @@
 import { AgentError, EventloomError, type EventloomErrorOptions, toError } from '@eventloom/core';
 
-/** A node of a graph failed in its last attempt: its code threw (`cause`), or a value did not match its schema. The run fails with this error. */
+/**
+ * A node of a graph failed in its last attempt: its code threw (`cause`), or a value did not match its schema. The run
+ * fails with this error.
+ */
 export class NodeError extends EventloomError {
   static override readonly code: string = 'NODE';
   /** The name of the node that failed. */

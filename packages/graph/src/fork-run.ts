@@ -30,8 +30,9 @@ import { START } from './names.ts';
 export interface ForkParams {
   readonly sessionService: BaseSessionService;
   /**
-   * The service that stores the session's artifacts. Required if artifacts were saved before the step; the fork gets their versions of that time.
-   * Artifacts that no event names, because the app saved them itself, are copied in their current version. Deleted versions are not copied.
+   * The service that stores the session's artifacts. Required if artifacts were saved before the step; the fork gets
+   * their versions of that time. Artifacts that no event names, because the app saved them itself, are copied in their
+   * current version. Deleted versions are not copied.
    */
   readonly artifactService?: BaseArtifactService | undefined;
   readonly appName: string;
@@ -50,10 +51,11 @@ export interface ForkParams {
 }
 
 /**
- * Copies a session as it was after a step of a graph, so that `runAsync({ sessionId: fork.id, invocationId })` continues from there. The original
- * session does not change. `app:` and `user:` state is shared between sessions, so the fork sees its current values.
- * @throws InvalidRequestError for a run that is not resumable, a step that does not exist or is not complete, and an update that does not match a
- * channel or would change shared state
+ * Copies a session as it was after a step of a graph, so that `runAsync({ sessionId: fork.id, invocationId })`
+ * continues from there. The original session does not change. `app:` and `user:` state is shared between sessions, so
+ * the fork sees its current values.
+ * @throws InvalidRequestError for a run that is not resumable, a step that does not exist or is not complete, and an
+ * update that does not match a channel or would change shared state
  * @throws ConfigurationError if artifacts were saved before the step and no `artifactService` is given
  * @throws SessionNotFoundError if the session does not exist
  * @throws SessionAlreadyExistsError if there is a session `newSessionId`
@@ -136,7 +138,10 @@ function lastEventOf(
   return own.findLast(({ id }) => ids.has(id)) ?? fail(`has no step ${step} that has completed`);
 }
 
-/** Yields the records of a session that has only the kept events. Calls that enclose the last event are recorded as started, not finished. */
+/**
+ * Yields the records of a session that has only the kept events. Calls that enclose the last event are recorded as
+ * started, not finished.
+ */
 function* keptRecords(
   records: readonly SessionRecord[],
   kept: readonly Event[],

@@ -75,8 +75,8 @@ export class GraphAgent extends BaseAgent {
   }
 
   /**
-   * Copies a session as it was after a step of this graph. Continue the copy with `runAsync({ sessionId: fork.id, invocationId })`. The original
-   * session does not change.
+   * Copies a session as it was after a step of this graph. Continue the copy with
+   * `runAsync({ sessionId: fork.id, invocationId })`. The original session does not change.
    * @throws InvalidRequestError for a run or step that cannot be forked, and for an invalid update
    * @throws ConfigurationError if the session has artifacts and no `artifactService` is given
    * @throws SessionNotFoundError if the session does not exist
@@ -117,7 +117,11 @@ export class GraphAgent extends BaseAgent {
     }).events();
   }
 
-  /** Reads the input of the graph. @throws InvalidRequestError for a message that does not match the input schema, and for an answer to a completed run */
+  /**
+   * Reads the input of the graph.
+   * @throws InvalidRequestError for a message that does not match the input schema, and for an answer to a completed
+   * run
+   */
   async #readInput({ userContent }: InvocationContext): Promise<JsonValue | undefined> {
     if (hasResponses(userContent)) {
       throw new InvalidRequestError(

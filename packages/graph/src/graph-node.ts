@@ -17,7 +17,8 @@ export interface NodeOptions {
   /** Schema of the input. The node gets the parsed value. A mismatch fails the node without a retry. Default: no check. */
   readonly inputSchema?: SchemaLike;
   /**
-   * Schema of the output. The following nodes get the parsed value. A mismatch fails the node, and `retry` applies to it. Default: no check.
+   * Schema of the output. The following nodes get the parsed value. A mismatch fails the node, and `retry` applies to
+   * it. Default: no check.
    */
   readonly outputSchema?: SchemaLike;
   /** Names of the channels that the node's function may write. Default: none. */
@@ -25,8 +26,8 @@ export interface NodeOptions {
   /** Retries of a failed attempt. Default: none; the first failure fails the graph. */
   readonly retry?: NodeRetryOptions;
   /**
-   * Maximum duration of one attempt in milliseconds, by the platform's clock. Time in which the node waits to commit does not count. Default: no
-   * limit.
+   * Maximum duration of one attempt in milliseconds, by the platform's clock. Time in which the node waits to commit
+   * does not count. Default: no limit.
    */
   readonly timeoutMs?: number;
 }
@@ -71,9 +72,9 @@ const OPTIONS: OptionRules<NodeOptions> = {
 };
 
 /**
- * Creates a node of a graph as a value: a name and its work, which is a function, an agent or a tool. Most nodes need no such value, because
- * `addNode(name, work)` creates them. Use `node` to run a node from the function of another one (`context.runNode`), or to add the same
- * node to several graphs.
+ * Creates a node of a graph as a value: a name and its work, which is a function, an agent or a tool. Most nodes need
+ * no such value, because `addNode(name, work)` creates them. Use `node` to run a node from the function of another one
+ * (`context.runNode`), or to add the same node to several graphs.
  *
  * A node that another node runs may write only the channels that the other may write, too. TypeScript checks it if the function's context
  * has the type `NodeContext<State, Updates>`.
@@ -149,7 +150,10 @@ export function passOn(input: unknown): unknown {
   return input;
 }
 
-/** Checks that a value can be run as a node. @throws ConfigurationError if `runNode` cannot run the value; the message begins with `owner` */
+/**
+ * Checks that a value can be run as a node.
+ * @throws ConfigurationError if `runNode` cannot run the value; the message begins with `owner`
+ */
 export function checkRunnable(owner: string, value: unknown): asserts value is GraphNode | BaseAgent | BaseTool {
   if (isGraphNode(value) || isBaseAgent(value) || isBaseTool(value)) return;
   const work = typeof value === 'function' ? 'work' : '(input) => …';

@@ -26,8 +26,8 @@ export interface CompileOptions {
   /** Maximum number of steps in one run, which limits loops. A run that needs more fails with a StepLimitError. Default 100. */
   readonly maxSteps?: number;
   /**
-   * Maximum number of nodes of a step that work concurrently, and of nodes that one node runs concurrently. A node that waits for its next attempt
-   * still counts. Default: no limit.
+   * Maximum number of nodes of a step that work concurrently, and of nodes that one node runs concurrently. A node that
+   * waits for its next attempt still counts. Default: no limit.
    */
   readonly maxConcurrency?: number;
   /** True to stream an event when a node starts, completes, or fails an attempt. These events are not stored. Default false. */

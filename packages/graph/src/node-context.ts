@@ -63,9 +63,10 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
   /**
    * Gives access to artifacts, memory, the session's state, and the actions of the node's event, such as a transfer, which ends the graph.
    *
-   * The state is that of the beginning of the step, with the changes of this attempt and the stored changes of the nodes that it runs. Changes of a
-   * failed attempt are discarded. An attempt that is repeated in another process also sees changes that other nodes of the step stored. Writing
-   * state or artifacts after the attempt has ended throws a RunAbortedError.
+   * The state is that of the beginning of the step, with the changes of this attempt and the stored changes of the
+   * nodes that it runs. Changes of a failed attempt are discarded. An attempt that is repeated in another process also
+   * sees changes that other nodes of the step stored. Writing state or artifacts after the attempt has ended throws a
+   * RunAbortedError.
    */
   get callbackContext(): CallbackContext {
     if (this.#callbackContext) return this.#callbackContext;
@@ -74,8 +75,8 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
   }
 
   /**
-   * Writes channels. The writes take effect when the node is done, in order, each through the channel's reducer. A channel may be written several
-   * times.
+   * Writes channels. The writes take effect when the node is done, in order, each through the channel's reducer. A
+   * channel may be written several times.
    * @throws ConfigurationError for a channel that is not in the node's `writes`
    * @throws InvalidEventError for a value that is not JSON
    * @throws RunAbortedError if this attempt has ended
@@ -93,8 +94,9 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
   }
 
   /**
-   * Streams an event of the app to the readers of the run immediately. The event is not stored. Resolves to true when it was read, and to false if
-   * the stream has no reader or this attempt has ended; never rejects. At most 1,000 events may wait to be read.
+   * Streams an event of the app to the readers of the run immediately. The event is not stored. Resolves to true when
+   * it was read, and to false if the stream has no reader or this attempt has ended; never rejects. At most 1,000
+   * events may wait to be read.
    * @throws InvalidEventError synchronously, for a payload that is not JSON and for an empty type
    * @throws ConfigurationError synchronously, if too many events wait
    */
@@ -140,11 +142,12 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
   /**
    * Asks a person for input and resolves to the answer, parsed by `responseSchema` if there is one.
    *
-   * Without an answer it rejects, which stops the function; the node waits even if the function catches the error. When the other nodes of the step
-   * are done, the run pauses. With the answer, the function runs again from its beginning. A question is identified by its `key`, by default its
-   * number among the node's questions. Questions that are asked before the first is awaited are sent together.
-   * @throws ConfigurationError in a run that is not resumable, for a key that was used already, for a schema that JSON Schema cannot express, and
-   * for parameters that are not JSON
+   * Without an answer it rejects, which stops the function; the node waits even if the function catches the error. When
+   * the other nodes of the step are done, the run pauses. With the answer, the function runs again from its beginning.
+   * A question is identified by its `key`, by default its number among the node's questions. Questions that are asked
+   * before the first is awaited are sent together.
+   * @throws ConfigurationError in a run that is not resumable, for a key that was used already, for a schema that JSON
+   * Schema cannot express, and for parameters that are not JSON
    * @throws RunAbortedError if this attempt has ended
    */
   requestInput<const S extends SchemaLike>(
@@ -168,16 +171,16 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
   }
 
   /**
-   * Runs another node, which need not be part of the graph, and resolves to its output. Several nodes can run concurrently; they stop when this
-   * node times out. This node is done when they are, also those that it does not await. If one fails after the function has returned, its error goes to
-   * `platform.background`.
+   * Runs another node, which need not be part of the graph, and resolves to its output. Several nodes can run
+   * concurrently; they stop when this node times out. This node is done when they are, also those that it does not
+   * await. If one fails after the function has returned, its error goes to `platform.background`.
    *
-   * The completed run is stored as an event. If this node runs again (because it failed, asked a person or was interrupted), a completed run is not
-   * repeated but its stored output returned. A run is identified by its `key`, by default its number among the runs of nodes with this name. Give
-   * keys if the order of the calls varies.
+   * The completed run is stored as an event. If this node runs again (because it failed, asked a person or was
+   * interrupted), a completed run is not repeated but its stored output returned. A run is identified by its `key`, by
+   * default its number among the runs of nodes with this name. Give keys if the order of the calls varies.
    * @throws NodeError if the last attempt of the node failed
-   * @throws ConfigurationError for a value that is not a node, agent or tool, for a key that was used already, and for a completed run that had
-   * another input
+   * @throws ConfigurationError for a value that is not a node, agent or tool, for a key that was used already, and for
+   * a completed run that had another input
    * @throws RunAbortedError if this attempt has ended
    */
   runNode<Input, Output>(

@@ -74,8 +74,8 @@ export class NodeRun {
   }
 
   /**
-   * Returns the call id of the agent in one attempt of the run, which stays the same when the graph is resumed: that of the run for the first one. An attempt of a run
-   * within a later attempt of another run is another one.
+   * Returns the call id of the agent in one attempt of the run, which stays the same when the graph is resumed: that of
+   * the run for the first one. An attempt of a run within a later attempt of another run is another one.
    */
   agentCallId(attempt: number): string {
     const outer = this.#inner?.attempts ?? [];
@@ -287,8 +287,9 @@ export function inputDigest(input: JsonValue): string {
 }
 
 /**
- * Returns the context with a copy of the session's state. Writes in this context and in inner contexts are visible in the copy immediately, and
- * nowhere else. Stored changes of inner agents are also visible in the outer contexts; changes of others are not visible in the copy.
+ * Returns the context with a copy of the session's state. Writes in this context and in inner contexts are visible in
+ * the copy immediately, and nowhere else. Stored changes of inner agents are also visible in the outer contexts;
+ * changes of others are not visible in the copy.
  */
 function withState(context: InvocationContext, state: Readonly<Record<string, unknown>>): InvocationContext {
   const { invocation } = context;

@@ -14,8 +14,8 @@ export interface NodeRetryOptions {
   /** Maximum delay in milliseconds. Default 60,000. */
   readonly maxDelayMs?: number;
   /**
-   * Returns true if the failure should be retried. If it throws, the node fails. Not called for configuration errors and aborted runs, which are
-   * never retried. Default: all other failures are retried.
+   * Returns true if the failure should be retried. If it throws, the node fails. Not called for configuration errors
+   * and aborted runs, which are never retried. Default: all other failures are retried.
    */
   readonly retryOn?: (error: unknown) => boolean | Promise<boolean>;
 }

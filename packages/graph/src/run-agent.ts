@@ -89,8 +89,8 @@ function contentOf(said: Event | undefined): Content | undefined {
 }
 
 /**
- * Returns the reason why an agent's last event is not a reply; undefined if it is one. An agent that stopped at a long-running call waits for
- * its result: the agent would have continued with it.
+ * Returns the reason why an agent's last event is not a reply; undefined if it is one. An agent that stopped at a
+ * long-running call waits for its result: the agent would have continued with it.
  */
 function faultOf(said: Event | undefined): string | undefined {
   if (said?.errorCode !== undefined) return said.errorMessage ?? said.errorCode;
@@ -128,7 +128,10 @@ class LastReply {
   }
 }
 
-/** Returns true for an event that may be the agent's reply. Errors and events that ask are not held back, also if they are answered later. */
+/**
+ * Returns true for an event that may be the agent's reply. Errors and events that ask are not held back, also if they
+ * are answered later.
+ */
 function isReply(event: Event): boolean {
   return (
     event.partial !== true &&

@@ -39,7 +39,10 @@ export class RunEvents {
       .filter((event) => (event.executionId === executionId && !isInput(event)) || changes(event));
   }
 
-  /** Returns the index of the last matching event on the branches of a node's attempts, without inner branches. @param branch the branch of the first attempt */
+  /**
+   * Returns the index of the last matching event on the branches of a node's attempts, without inner branches.
+   * @param branch the branch of the first attempt
+   */
   lastOnBranch(branch: string, { from, to }: Stretch, isSuch: (event: Event) => boolean): number | undefined {
     const indices = this.#byPlace.get(placeOf(branch)) ?? [];
     return indices.slice(lowerBound(indices, from), lowerBound(indices, to)).findLast((index) => {

@@ -77,8 +77,8 @@ export class StateGraph<
   }
 
   /**
-   * Adds a node: a name with a function, an agent (an LLM agent or another graph, for example) or a tool; or a node that `node` created, which
-   * already has a name.
+   * Adds a node: a name with a function, an agent (an LLM agent or another graph, for example) or a tool; or a node
+   * that `node` created, which already has a name.
    * @throws ConfigurationError for a name that another node has, an invalid name, and invalid options; the message names the node
    */
   addNode<
@@ -112,8 +112,9 @@ export class StateGraph<
   }
 
   /**
-   * Adds a node that waits for all nodes that have an edge to it. Its input is an object of their outputs by node name; the graph's input, if an
-   * edge leads from `START`, is under `[START]`. When nothing else is left to run, the join stops waiting for nodes that no route led to.
+   * Adds a node that waits for all nodes that have an edge to it. Its input is an object of their outputs by node name;
+   * the graph's input, if an edge leads from `START`, is under `[START]`. When nothing else is left to run, the join
+   * stops waiting for nodes that no route led to.
    * @param work computes the output; without it the output is the input
    * @throws ConfigurationError as `addNode` does
    */
@@ -147,8 +148,9 @@ export class StateGraph<
   }
 
   /**
-   * Adds routes that a router chooses. The router gets the node's output and returns the name of one route, or a list of names. It is called once,
-   * when the node is done, and its result is stored. An unknown route fails the node, unless there is a `DEFAULT_ROUTE`.
+   * Adds routes that a router chooses. The router gets the node's output and returns the name of one route, or a list
+   * of names. It is called once, when the node is done, and its result is stored. An unknown route fails the node,
+   * unless there is a `DEFAULT_ROUTE`.
    * @param routes the target, or list of targets, of each route by its name
    * @throws ConfigurationError if the node already has routes, and for an empty set of routes
    */
@@ -168,8 +170,8 @@ export class StateGraph<
   }
 
   /**
-   * Adds routes like `addConditionalEdges` does, but the node's function chooses the route: `context.route = 'again'`. A function that sets no
-   * route, and a node without a function, take the `DEFAULT_ROUTE`.
+   * Adds routes like `addConditionalEdges` does, but the node's function chooses the route: `context.route = 'again'`.
+   * A function that sets no route, and a node without a function, take the `DEFAULT_ROUTE`.
    * @throws ConfigurationError as `addConditionalEdges` does
    */
   addRoutes(from: Names<N>, routes: Readonly<Record<string, Targets<Names<N> | typeof END>>>): this {
@@ -178,8 +180,9 @@ export class StateGraph<
 
   /**
    * Checks the graph and returns it as an agent. Later changes of the builder do not affect the agent.
-   * @throws ConfigurationError for nodes that cannot be reached from START or cannot reach END, edges to or from unknown nodes, cycles without a
-   * route that leaves them, joins with fewer than two sources, and two nodes that write a channel without a reducer; the message names the node
+   * @throws ConfigurationError for nodes that cannot be reached from START or cannot reach END, edges to or from
+   * unknown nodes, cycles without a route that leaves them, joins with fewer than two sources, and two nodes that write
+   * a channel without a reducer; the message names the node
    */
   compile(options: CompileOptions = {}): GraphAgent {
     const { channels = {}, inputSchema, outputSchema, ...agentConfig } = this.#config;

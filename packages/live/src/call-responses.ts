@@ -36,7 +36,10 @@ export class CallResponses {
     this.#isStreamed = tool?.isNonBlocking === true && session.takesInterimResponses;
   }
 
-  /** Sends, once, the note that the tool listens to the client. The note is stored, so that the call has a response however the tool ends. */
+  /**
+   * Sends, once, the note that the tool listens to the client. The note is stored, so that the call has a response
+   * however the tool ends.
+   */
   underWay(): Promise<void> {
     return (this.#began ??= this.#sendUnderWay());
   }
@@ -129,7 +132,10 @@ class SentChunks {
     this.#chunks.push(chunk);
   }
 
-  /** Returns the part of a response that does not repeat the chunks: an error without its output, or a result that is not among the chunks. Undefined if there is none. */
+  /**
+   * Returns the part of a response that does not repeat the chunks: an error without its output, or a result that is
+   * not among the chunks. Undefined if there is none.
+   */
   newPartOf(response: ResponseValue): ResponseValue | undefined {
     if ('error' in response) {
       const { output, ...failure } = response;
@@ -140,7 +146,10 @@ class SentChunks {
     return isResult && this.#isSent(response[key]) ? undefined : response;
   }
 
-  /** True if a value is equal to the chunks as a streaming tool joins them: texts as one text, others as a list, null or undefined without chunks. */
+  /**
+   * True if a value is equal to the chunks as a streaming tool joins them: texts as one text, others as a list, null or
+   * undefined without chunks.
+   */
   #isSent(value: unknown): boolean {
     const chunks = this.#chunks;
     if (value === undefined || value === null) return chunks.length === 0;

@@ -36,10 +36,11 @@ const CONTINUE: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Advises the reader of a live run about the `errorCode` of an event. Refusals of the model and exhausted limits should not be retried; a
- * `retry` needs growing delays and an end. The run continues after an error of the model or of a client's request. It has ended, with the
- * error as its last event, where the runtime itself gives up: `stop`. The other codes can be the last event of a run as well, when the service
- * ends or refuses its connections with them: `retry` then means a new call after a while.
+ * Advises the reader of a live run about the `errorCode` of an event. Refusals of the model and exhausted limits should
+ * not be retried; a `retry` needs growing delays and an end. The run continues after an error of the model or of a
+ * client's request. It has ended, with the error as its last event, where the runtime itself gives up: `stop`. The
+ * other codes can be the last event of a run as well, when the service ends or refuses its connections with them:
+ * `retry` then means a new call after a while.
  */
 export function errorAdvice(errorCode: string): ErrorAdvice {
   if (STOP.has(errorCode)) return { action: 'stop', log: false };

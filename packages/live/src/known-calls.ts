@@ -57,7 +57,10 @@ export class KnownCalls {
     this.#isPastHandle = true;
   }
 
-  /** The agent's newest call with this id; undefined when the history has none. An agent that the call runs may make calls with the same id. */
+  /**
+   * The agent's newest call with this id; undefined when the history has none. An agent that the call runs may make
+   * calls with the same id.
+   */
   find(id: string): FoundCall | undefined {
     const { session, invocation, branch } = this.#context;
     const found = Calls.of(session, invocation.derived).newest(id, branch);

@@ -1,9 +1,9 @@
 import { LiveConnectionError, RunAbortedError } from '@eventloom/core';
 
 /**
- * The reasons for leaving a connection: the client closed its queue, control moved to another agent, a callback replaced the connection,
- * another connection replaces it, the service's time limit for a session was reached, the invocation or the conversation was ended, another run
- * takes the session, or the run has no reader.
+ * The reasons for leaving a connection: the client closed its queue, control moved to another agent, a callback
+ * replaced the connection, another connection replaces it, the service's time limit for a session was reached, the
+ * invocation or the conversation was ended, another run takes the session, or the run has no reader.
  */
 export type Ending =
   | 'closed'

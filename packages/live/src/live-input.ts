@@ -88,7 +88,10 @@ export class LiveInput {
     this.#responsePump = undefined;
   }
 
-  /** Holds the client's requests back until a call has ended. If the client closes its queue in that time, the call has until the close timeout. */
+  /**
+   * Holds the client's requests back until a call has ended. If the client closes its queue in that time, the call has
+   * until the close timeout.
+   */
   hold(call: FunctionCall): void {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#held.set(call, resolve);

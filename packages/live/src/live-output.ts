@@ -47,7 +47,10 @@ export class LiveOutput {
     return event;
   }
 
-  /** Calls `beforeModelCallback` for a connection that is about to be opened. Returns the response that replaces the connection, if there is one. */
+  /**
+   * Calls `beforeModelCallback` for a connection that is about to be opened. Returns the response that replaces the
+   * connection, if there is one.
+   */
   async begin(call: ModelCall): Promise<LlmResponse | undefined> {
     this.#call = call;
     const replacement = call.hasBeforeCallbacks ? await call.before() : undefined;

@@ -33,7 +33,10 @@ export class LiveRecordings {
     this.#output = new TurnRecording(params.context, 'output');
   }
 
-  /** Records a piece of the client's audio. Returns a promise to wait for when too many files are being saved. @throws InvalidRequestError for data that is not base64 */
+  /**
+   * Records a piece of the client's audio. Returns a promise to wait for when too many files are being saved.
+   * @throws InvalidRequestError for data that is not base64
+   */
   heard(blob: Blob): Promise<void> | undefined {
     return this.#emitFile(this.#input.add(blob), this.#input);
   }

@@ -13,7 +13,8 @@ import { Fifo, type OptionRules, checkOptions, describeKind } from '@eventloom/c
 /** Options of a `LiveRequestQueue`. */
 export interface LiveRequestQueueOptions {
   /**
-   * Maximum size of the queued requests, in characters of base64 and text. Default 4,194,304, which is about 90 seconds of 16 kHz PCM audio.
+   * Maximum size of the queued requests, in characters of base64 and text. Default 4,194,304, which is about 90 seconds
+   * of 16 kHz PCM audio.
    */
   readonly maxChars?: number | undefined;
 }
@@ -29,11 +30,12 @@ interface Waiting {
 }
 
 /**
- * The user's side of a live run: what the client sends while the agent speaks. Audio and video go in with `sendRealtime`, written messages with
- * `sendContent`; `close` ends the call. Each run of `runner.runLive` needs a queue of its own.
+ * The user's side of a live run: what the client sends while the agent speaks. Audio and video go in with
+ * `sendRealtime`, written messages with `sendContent`; `close` ends the call. Each run of `runner.runLive` needs a
+ * queue of its own.
  *
- * The queue is bounded: when a client sends faster than the model takes it, a send throws a LiveQueueFullError. `await queue.ready()` waits for
- * space, and `sendLatest` drops old data instead.
+ * The queue is bounded: when a client sends faster than the model takes it, a send throws a LiveQueueFullError.
+ * `await queue.ready()` waits for space, and `sendLatest` drops old data instead.
  *
  * @example
  * const liveRequestQueue = new LiveRequestQueue();

@@ -28,8 +28,9 @@ const PARAMS: OptionRules<RunLiveParams> = {
 const usedQueues = new WeakSet<BaseLiveRequestQueue>();
 
 /**
- * Gives a `Runner` of `@eventloom/runner` live runs: `runner.runLive`, in which user and model speak at the same time, by voice, video or text.
- * The `Runner` and the `InMemoryRunner` of `eventloom` have them already, and need no `live()`.
+ * Gives a `Runner` of `@eventloom/runner` live runs: `runner.runLive`, in which user and model speak at the same time,
+ * by voice, video or text. The `Runner` and the `InMemoryRunner` of `eventloom` have them already, and need no
+ * `live()`.
  *
  * @example
  * import { live, LiveRequestQueue } from '@eventloom/live';

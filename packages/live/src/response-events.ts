@@ -14,8 +14,9 @@ import { createErrorEvent, ResponseAggregator } from '@eventloom/core/internal';
 type CallEventMaker = (content: Content) => Event;
 
 /**
- * Turns the responses of a live connection into events, each with one piece of information: chunks of text and speech as they come, the whole
- * text at its end, audio, calls, token counts, errors, and the signals that end a turn, after all other events of the turn.
+ * Turns the responses of a live connection into events, each with one piece of information: chunks of text and speech
+ * as they come, the whole text at its end, audio, calls, token counts, errors, and the signals that end a turn, after
+ * all other events of the turn.
  */
 export class ResponseEvents {
   readonly #context: InvocationContext;

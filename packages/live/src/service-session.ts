@@ -15,7 +15,10 @@ import { givenHandle } from './prepare-live-request.ts';
 import type { QueueLiveRun } from './queue-live-run.ts';
 import { UnconsumedRequests } from './unconsumed-requests.ts';
 
-/** The session with the model service during one agent's part of a live run, over several connections: the calls that the service knows, and the requests that it was sent. */
+/**
+ * The session with the model service during one agent's part of a live run, over several connections: the calls that
+ * the service knows, and the requests that it was sent.
+ */
 export class ServiceSession {
   readonly #context: InvocationContext;
   readonly #calls: KnownCalls;
@@ -110,7 +113,10 @@ export class ServiceSession {
     this.#calls.noteHandle();
   }
 
-  /** Returns the handle in a response. It is ignored unless sessionResumption is on, because the next connection would not resume with it. */
+  /**
+   * Returns the handle in a response. It is ignored unless sessionResumption is on, because the next connection would
+   * not resume with it.
+   */
   #handleIn({ liveSessionResumptionUpdate: update }: LiveLlmResponse): string | undefined {
     if (!this.#context.runConfig.sessionResumption || update?.resumable === false) return undefined;
     return update?.newHandle || undefined;
@@ -188,8 +194,8 @@ function sendResponses(connection: BaseLlmConnection, responses: readonly Functi
 }
 
 /**
- * Returns the result of a call as text, for a service that accepts no response to it. Undefined if the response only ends the responses to the
- * call.
+ * Returns the result of a call as text, for a service that accepts no response to it. Undefined if the response only
+ * ends the responses to the call.
  */
 function inWords(
   { name, response = {} }: FunctionResponse,

@@ -1,6 +1,9 @@
 import type { LiveRequest } from '@eventloom/core';
 
-/** Maximum size of the requests that are kept, in characters: a minute and a half of speech. Older audio is not sent again after a reconnect. */
+/**
+ * Maximum size of the requests that are kept, in characters: a minute and a half of speech. Older audio is not sent
+ * again after a reconnect.
+ */
 const MAX_CHARS = 4 * 1024 * 1024;
 /** Characters that are counted for each request in addition to its data. */
 const OVERHEAD_CHARS = 64;

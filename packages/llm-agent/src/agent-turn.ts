@@ -104,7 +104,10 @@ interface StaticRequest {
   readonly transfer: StaticTransfer | undefined;
   /** The agent's tools; undefined if there is a toolset, or a tool that changes more of a request than its tool list. */
   readonly tools: readonly BaseTool[] | undefined;
-  /** Instruction and tools together; undefined if a part of the request, such as a declaration, may change from step to step, or the model cannot call the tools. */
+  /**
+   * Instruction and tools together; undefined if a part of the request, such as a declaration, may change from step to
+   * step, or the model cannot call the tools.
+   */
   readonly whole: WholeRequest | undefined;
   /** True if an agent that this one calls as a tool passes its sources on. */
   readonly isGrounded: boolean;
@@ -214,7 +217,10 @@ export function isPlainTool(tool: BaseTool): boolean {
   return tool.processLlmRequest === BaseTool.prototype.processLlmRequest;
 }
 
-/** Returns false for a tool that creates its declaration each time it is asked, because the declaration may change from request to request. */
+/**
+ * Returns false for a tool that creates its declaration each time it is asked, because the declaration may change from
+ * request to request.
+ */
 function hasFixedDeclaration(tool: BaseTool): boolean {
   return tool._getDeclaration() === tool._getDeclaration();
 }

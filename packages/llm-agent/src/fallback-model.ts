@@ -28,9 +28,9 @@ export interface FallbackModelOptions {
   /** The models, the preferred one first: at least one. They may be of different vendors. */
   readonly models: readonly BaseLlm[];
   /**
-   * Maximum time in milliseconds for which each model may send nothing; at most 24 days. A model that exceeds it before it yielded content is followed by
-   * the next one. Later, and for the last model, it is a ModelError with the code `DEADLINE_EXCEEDED`. Live connections are not
-   * limited. Default: no limit.
+   * Maximum time in milliseconds for which each model may send nothing; at most 24 days. A model that exceeds it before
+   * it yielded content is followed by the next one. Later, and for the last model, it is a ModelError with the code
+   * `DEADLINE_EXCEEDED`. Live connections are not limited. Default: no limit.
    */
   readonly timeoutMs?: number | undefined;
   /** Timers. Default: the system's. */
@@ -50,9 +50,9 @@ const EXAMPLE = "new FallbackModel({ models: [new Gemini({ model: 'gemini-flash-
  *
  * If every model fails, the error of the last one is thrown, or its empty reply is yielded. Any other error is thrown at once.
  *
- * A reply of any model but the first has `customMetadata.fallback`: the `model` that replied, and the `failed` models with their error codes.
- * `capabilities()` has the features that all models have, so that each can take the request. For live connections one model with `live` is
- * enough.
+ * A reply of any model but the first has `customMetadata.fallback`: the `model` that replied, and the `failed` models
+ * with their error codes. `capabilities()` has the features that all models have, so that each can take the request.
+ * For live connections one model with `live` is enough.
  *
  * @example
  * const agent = new LlmAgent({
@@ -80,7 +80,10 @@ export class FallbackModel extends BaseLlm {
     this.#platform = options.platform ?? systemPlatform;
   }
 
-  /** Returns the features that all models have. `live` is true if one has it. Media in function responses is moved for a model that refuses it. */
+  /**
+   * Returns the features that all models have. `live` is true if one has it. Media in function responses is moved for a
+   * model that refuses it.
+   */
   override capabilities(): ModelCapabilities {
     const [first, ...others] = this.models.map((model) => model.capabilities());
     if (!first) return super.capabilities();
@@ -161,8 +164,8 @@ interface FailedModel {
 }
 
 /**
- * Returns true for failures after which another model is called: the service is unavailable, overloaded, or answers with something other than a
- * reply, such as the page of a proxy; and the request is valid.
+ * Returns true for failures after which another model is called: the service is unavailable, overloaded, or answers
+ * with something other than a reply, such as the page of a proxy; and the request is valid.
  */
 function maySucceedElsewhere(error: unknown): error is ModelError {
   return ModelError.isInstance(error) && (error.retryable || error.status === 429 || error.errorCode === 'DATA_LOSS');
@@ -174,8 +177,8 @@ const NO_REPLY = 'UNKNOWN_ERROR';
 const WITHOUT_END: ReadonlySet<string> = new Set([NO_REPLY, 'NO_FINISH_REASON', INCOMPLETE_CALL]);
 
 /**
- * Returns the code of a response that has neither content nor a reason for having none: of a chunk before the content, or of a reply whose end
- * did not arrive. Returns undefined for other responses.
+ * Returns the code of a response that has neither content nor a reason for having none: of a chunk before the content,
+ * or of a reply whose end did not arrive. Returns undefined for other responses.
  */
 function codeOfEmptyReply({ content, alternatives, finishReason, errorCode }: LlmResponse): string | undefined {
   if (hasContent(content) || alternatives?.some((alternative) => hasContent(alternative.content))) return undefined;
@@ -189,8 +192,8 @@ function hasContent(content: Content | undefined): boolean {
 }
 
 /**
- * Returns the request with the model's name. For a model other than the first, leaves out the context caches and moves media to where the model
- * reads it.
+ * Returns the request with the model's name. For a model other than the first, leaves out the context caches and moves
+ * media to where the model reads it.
  */
 function requestFor(model: BaseLlm, request: LlmRequest, index: number): LlmRequest {
   if (index === 0) return { ...request, model: model.model };

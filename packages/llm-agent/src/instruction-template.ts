@@ -20,7 +20,8 @@ const ADK_KEY = /^[\w:]+$/;
 const ARTIFACT = /^artifact\.((?:user:)?[\p{L}\p{N}_.\-/]+)$/u;
 
 /**
- * Fills placeholders in an instruction with state values and artifacts: `{key}`, `{user:key}`, `{app:key}`, `{temp:key}`, `{artifact.name}`.
+ * Fills placeholders in an instruction with state values and artifacts: `{key}`, `{user:key}`, `{app:key}`,
+ * `{temp:key}`, `{artifact.name}`.
  *
  * - A `?` at the end, as in `{key?}`, makes the placeholder optional: a missing value becomes an empty string.
  * - A name with dots is looked up as a whole key first, then as a path into an object.

@@ -69,9 +69,9 @@ export type SingleBeforeToolCallback = (params: {
   context: ToolContext;
 }) => MaybePromise<Record<string, unknown> | undefined | void>;
 /**
- * A function for `afterToolCallback`, called after each tool call. `response` is the value that the tool
- * returned, unchanged: 42 and not `{ result: 42 }`; the function may change it in place. Returning an object sends that one instead; media of
- * the tool's result are then left out. Returning undefined changes nothing.
+ * A function for `afterToolCallback`, called after each tool call. `response` is the value that the tool returned,
+ * unchanged: 42 and not `{ result: 42 }`; the function may change it in place. Returning an object sends that one
+ * instead; media of the tool's result are then left out. Returning undefined changes nothing.
  *
  * @example
  * const hidePrices: SingleAfterToolCallback = ({ response }) => ({ ...response, price: 'on request' });
@@ -126,7 +126,10 @@ export interface LlmAgentConfig extends BaseAgentConfig {
    * function is used unchanged. Default: empty.
    */
   readonly instruction?: string | InstructionProvider;
-  /** An instruction for every agent of the tree, read from the root agent only. Placeholders are filled as in `instruction`. Default: empty. */
+  /**
+   * An instruction for every agent of the tree, read from the root agent only. Placeholders are filled as in
+   * `instruction`. Default: empty.
+   */
   readonly globalInstruction?: string | InstructionProvider;
   /** Instruction text that is sent unchanged: braces in it are not placeholders. Default: empty. */
   readonly staticInstruction?: string;
@@ -142,9 +145,9 @@ export interface LlmAgentConfig extends BaseAgentConfig {
    */
   readonly generateContentConfig?: GenerateContentConfig;
   /**
-   * Maximum time in milliseconds for which the model may send nothing: before its reply, and between two chunks of a streamed one; at most 24
-   * days. Then the call fails with a ModelError whose `errorCode` is `DEADLINE_EXCEEDED`, and its signal fires. Retries of the model count.
-   * Live connections are not limited. Default: no limit.
+   * Maximum time in milliseconds for which the model may send nothing: before its reply, and between two chunks of a
+   * streamed one; at most 24 days. Then the call fails with a ModelError whose `errorCode` is `DEADLINE_EXCEEDED`, and
+   * its signal fires. Retries of the model count. Live connections are not limited. Default: no limit.
    */
   readonly modelTimeoutMs?: number | undefined;
   /** The history that the model sees: `'none'` for the current turn only, `'default'` for the whole conversation. Default `'default'`. */
@@ -155,24 +158,28 @@ export interface LlmAgentConfig extends BaseAgentConfig {
    */
   readonly inputSchema?: SchemaLike;
   /**
-   * The way in which the agent works. `task`: it works, over several messages if it has to ask, until its model calls the tool `finish_task` with the
-   * result; `outputSchema` is then the schema of that result. `single_turn`: it answers once, and sees the current turn only. The result is in
-   * `output` of the agent's last event, and the user's next message goes to the agent above it. Default: a conversation.
+   * The way in which the agent works. `task`: it works, over several messages if it has to ask, until its model calls
+   * the tool `finish_task` with the result; `outputSchema` is then the schema of that result. `single_turn`: it answers
+   * once, and sees the current turn only. The result is in `output` of the agent's last event, and the user's next
+   * message goes to the agent above it. Default: a conversation.
    */
   readonly mode?: 'task' | 'single_turn';
   /**
-   * Schema of the final answer, which must be JSON, of any kind that `ToolOptions.parameters` accepts. For an answer that does not match the model gets the reason and answers again, up to three
-   * times; then the run fails with an OutputSchemaError.
+   * Schema of the final answer, which must be JSON, of any kind that `ToolOptions.parameters` accepts. For an answer
+   * that does not match the model gets the reason and answers again, up to three times; then the run fails with an
+   * OutputSchemaError.
    */
   readonly outputSchema?: SchemaLike;
   /**
-   * The state key under which the final answer is stored: its text, or the parsed value if there is an `outputSchema`. Without one, the text beside
-   * the call of a long-running tool is stored too, until the final answer replaces it. Default: not stored.
+   * The state key under which the final answer is stored: its text, or the parsed value if there is an `outputSchema`.
+   * Without one, the text beside the call of a long-running tool is stored too, until the final answer replaces it.
+   * Default: not stored.
    */
   readonly outputKey?: string;
   /**
-   * True if the model and the tools cannot transfer the conversation to the parent or another ancestor. The user's next message then
-   * goes to another agent, not to this one or its sub-agents. A root with this option gets every message, also after a transfer. Default false.
+   * True if the model and the tools cannot transfer the conversation to the parent or another ancestor. The user's next
+   * message then goes to another agent, not to this one or its sub-agents. A root with this option gets every message,
+   * also after a transfer. Default false.
    */
   readonly disallowTransferToParent?: boolean;
   /** True if the model cannot transfer the conversation to a sibling, and tools cannot transfer it elsewhere in the tree. Default false. */

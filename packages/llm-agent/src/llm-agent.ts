@@ -239,8 +239,8 @@ const OWNED = {
 } as const;
 
 /**
- * The usual options of a model. Other names are passed to it, because its service may know them, unless they are close to one of these: that
- * is a misspelling, which the service would ignore or refuse later.
+ * The usual options of a model. Other names are passed to it, because its service may know them, unless they are close
+ * to one of these: that is a misspelling, which the service would ignore or refuse later.
  */
 const GENERATION_OPTIONS = {
   temperature: { is: 'number', write: '0' },

@@ -36,8 +36,8 @@ import { responsesInTime } from './responses-in-time.ts';
 import { isDeeperThan } from '@eventloom/core/wire';
 
 /**
- * One model call with the callbacks around it. It converts the responses to events: chunks, which share one `responseId`, and the whole reply,
- * which has the timing.
+ * One model call with the callbacks around it. It converts the responses to events: chunks, which share one
+ * `responseId`, and the whole reply, which has the timing.
  */
 export class ModelCall implements ReplyInProgress {
   readonly request: LlmRequest;
@@ -240,8 +240,9 @@ export class ModelCall implements ReplyInProgress {
   }
 
   /**
-   * Gives a new id to each call to run that has none, or that has the id of an earlier call on this branch, or of one on another branch that waits for
-   * its reply. A response must identify one call, and some models restart their numbering in every reply. A call of the whole reply keeps the id that it had in its chunk.
+   * Gives a new id to each call to run that has none, or that has the id of an earlier call on this branch, or of one
+   * on another branch that waits for its reply. A response must identify one call, and some models restart their
+   * numbering in every reply. A call of the whole reply keeps the id that it had in its chunk.
    * @param calls the calls to run among the parts; named calls take their place
    * @param first the number of calls of the reply before these parts
    */
@@ -280,8 +281,9 @@ export class ModelCall implements ReplyInProgress {
   }
 
   /**
-   * Returns the first of `adk-<id>-2`, `adk-<id>-3`, … that no call on the agent's branch, no call that waits for its answer, and no earlier call of the reply has. Derived from the model's id and not random, so
-   * that a run that was killed and resumed gives the same ids.
+   * Returns the first of `adk-<id>-2`, `adk-<id>-3`, … that no call on the agent's branch, no call that waits for its
+   * answer, and no earlier call of the reply has. Derived from the model's id and not random, so that a run that was
+   * killed and resumed gives the same ids.
    */
   #freeId(id: string, index: number, ofSession: Calls): string {
     const { branch } = this.#turn.context;
@@ -377,9 +379,9 @@ const LEFT_OUT = 'eventloom:leftOut';
 const REASON = `the arguments were nested deeper than ${MAX_LEVELS} levels`;
 
 /**
- * Reads a response of a model: returns it with a note in place of arguments that are nested too deep for an event. The note is stored with the
- * call, so the call is never run, not even in a resumed run; `deepArgsError` gives the response for the model. Returns the same object if no
- * arguments are too deep.
+ * Reads a response of a model: returns it with a note in place of arguments that are nested too deep for an event. The
+ * note is stored with the call, so the call is never run, not even in a resumed run; `deepArgsError` gives the response
+ * for the model. Returns the same object if no arguments are too deep.
  * @throws ConfigurationError if the model yielded something other than a response
  */
 export function readResponse<T extends Pick<LlmResponse, 'content' | 'alternatives'>>(agent: LlmAgent, response: T): T {

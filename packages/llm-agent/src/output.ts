@@ -16,7 +16,8 @@ import type { LlmAgent } from './llm-agent.ts';
 import { isTruncated } from './model-call.ts';
 
 /**
- * The final output of an agent (a text, or a value if there is an output schema), or the problems found in it. It comes in one of three ways:
+ * The final output of an agent (a text, or a value if there is an output schema), or the problems found in it. It comes
+ * in one of three ways:
  *
  * | way                                | used by                                             | read by           | ends the turn with      |
  * | ---------------------------------- | --------------------------------------------------- | ----------------- | ----------------------- |
@@ -109,8 +110,8 @@ function taskResult(): ValueSchema {
 }
 
 /**
- * The tool with which a model delivers its structured output, for models that cannot combine an output schema with tools. Each request needs a
- * new instance, because the instance keeps the output.
+ * The tool with which a model delivers its structured output, for models that cannot combine an output schema with
+ * tools. Each request needs a new instance, because the instance keeps the output.
  */
 export class OutputTool extends BaseTool {
   readonly #schema: ValueSchema;

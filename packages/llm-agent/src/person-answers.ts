@@ -89,11 +89,12 @@ export function startAnswered(batch: Omit<CallBatch, 'calls' | 'answered'>, answ
 /**
  * Determines which calls run again because of the answers, and whether the agent still has to wait.
  *
- * The model is called once all results of a reply are known. So the agent waits while a long-running call of the reply has no response, or a
- * person did not answer a request about a call. Any other call without a response was interrupted and never gets one.
+ * The model is called once all results of a reply are known. So the agent waits while a long-running call of the reply
+ * has no response, or a person did not answer a request about a call. Any other call without a response was interrupted
+ * and never gets one.
  *
- * A call runs again when all requests about it are answered, or one answer refuses it. Requests of other agents or branches and imported calls are
- * ignored.
+ * A call runs again when all requests about it are answered, or one answer refuses it. Requests of other agents or
+ * branches and imported calls are ignored.
  */
 export function answersTo(
   answered: readonly SessionCall[],

@@ -87,8 +87,8 @@ const addBasicConfig: RequestProcessor = (request, { agent, model }) => {
 };
 
 /**
- * Adds the root's global instruction, the agent's static instruction and its instruction, the instructions of its caller, and a sentence with
- * the agent's name.
+ * Adds the root's global instruction, the agent's static instruction and its instruction, the instructions of its
+ * caller, and a sentence with the agent's name.
  */
 const addInstructions: RequestProcessor = (request, { agent, context, staticRequest }) => {
   if (staticRequest.instruction === undefined || context.extraInstructions.length > 0)
@@ -141,8 +141,9 @@ const addAgentTransfer: RequestProcessor = (request, { staticRequest: { transfer
 };
 
 /**
- * Adds the instruction of the agent's code executor, and the names of the files that code can read. The names are put beside the files in the
- * user's message, so this processor runs after the contents. An executor without an instruction gets no names.
+ * Adds the instruction of the agent's code executor, and the names of the files that code can read. The names are put
+ * beside the files in the user's message, so this processor runs after the contents. An executor without an instruction
+ * gets no names.
  */
 const addCodeExecution: RequestProcessor = (request, { agent: { codeExecutor }, context }) => {
   if (!codeExecutor) return;
@@ -156,8 +157,8 @@ const addCodeExecution: RequestProcessor = (request, { agent: { codeExecutor }, 
 };
 
 /**
- * Adds the output schema. A model that cannot combine tools with a schema gets the tool `set_model_response` instead. Runs after the tools are
- * added, because it depends on whether there are any.
+ * Adds the output schema. A model that cannot combine tools with a schema gets the tool `set_model_response` instead.
+ * Runs after the tools are added, because it depends on whether there are any.
  */
 const addOutputSchema: RequestProcessor = (request, { agent, model }) => {
   const schema = agent.outputValueSchema;
@@ -188,7 +189,11 @@ const checkRequestTools: RequestProcessor = (request, turn) => {
   if (request.config.tools?.length) checkTools(request.config.tools, turn);
 };
 
-/** Checks that the model can use the tools. @throws ConfigurationError for tools of a model without them, and for a built-in tool of Google's service with another service's model */
+/**
+ * Checks that the model can use the tools.
+ * @throws ConfigurationError for tools of a model without them, and for a built-in tool of Google's service with
+ * another service's model
+ */
 function checkTools(tools: readonly unknown[], { agent, model }: AgentTurn): void {
   const capabilities = model.capabilities();
   if (capabilities.tools && capabilities.builtInTools) return;
@@ -223,7 +228,10 @@ interface CacheInfo {
 /** Context caches by the name and the branch of their agent. */
 const CACHES = new DerivedKey<Map<string, CacheInfo>>('context caches');
 
-/** Adds the runner's `contextCacheConfig` and the newest `cacheMetadata` of the agent's replies. Models without context caching ignore both. */
+/**
+ * Adds the runner's `contextCacheConfig` and the newest `cacheMetadata` of the agent's replies. Models without context
+ * caching ignore both.
+ */
 const addContextCache: RequestProcessor = (request, { context }) => {
   const { contextCacheConfig } = context.invocation;
   if (!contextCacheConfig) return;

@@ -12,8 +12,8 @@ interface LimitedCall {
 }
 
 /**
- * Yields the responses of a model call. If the model yields nothing for `timeoutMs`, fires the signal of the call, and throws without waiting for a
- * model that ignores it. The time for which the reader handles a response does not count.
+ * Yields the responses of a model call. If the model yields nothing for `timeoutMs`, fires the signal of the call, and
+ * throws without waiting for a model that ignores it. The time for which the reader handles a response does not count.
  * @throws ModelError with the code `DEADLINE_EXCEEDED`, retryable
  */
 export async function* responsesInTime(call: LimitedCall): AsyncGenerator<LlmResponse, void, void> {

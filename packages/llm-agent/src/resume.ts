@@ -74,7 +74,10 @@ async function* finishLastStep(
   return true;
 }
 
-/** Returns true if the user answered a call of the agent after this reply: a long-running call that had a first response, so that the model replied. */
+/**
+ * Returns true if the user answered a call of the agent after this reply: a long-running call that had a first
+ * response, so that the model replied.
+ */
 function isAnsweredSince({ agent, branch, session, invocation }: InvocationContext, reply: Event): boolean {
   const calls = Calls.of(session, invocation.derived);
   for (const [, event] of newestEntries(session.events)) {
@@ -227,8 +230,9 @@ function responsesIn(calls: readonly SessionCall[]): readonly CallResponse[] {
 }
 
 /**
- * Returns the calls of a reply that start, perhaps again: all without a person's answer if none has a response. The responses of a reply are
- * stored in one event, so a call that lacks one beside others waits, or called an agent: it starts if its tool may wait.
+ * Returns the calls of a reply that start, perhaps again: all without a person's answer if none has a response. The
+ * responses of a reply are stored in one event, so a call that lacks one beside others waits, or called an agent: it
+ * starts if its tool may wait.
  */
 function callsToStart(calls: readonly SessionCall[], tools: CallBatch['tools']): SessionCall[] {
   const unanswered = calls.filter((call) => !isAnsweredByUser(call));

@@ -32,8 +32,8 @@ export interface CallBatch {
   readonly calls: readonly FunctionCall[];
   readonly tools: Readonly<Record<string, BaseTool>>;
   /**
-   * The id of the event with the calls. Together with the id of a call it identifies the call in the ledger. Not used for `answered` calls, which
-   * have the id of the event of their answer in its place; empty if all are.
+   * The id of the event with the calls. Together with the id of a call it identifies the call in the ledger. Not used
+   * for `answered` calls, which have the id of the event of their answer in its place; empty if all are.
    */
   readonly eventId: string;
   /** Ledger entries of the invocation by call id; absent if no call ran before. */
@@ -53,8 +53,8 @@ interface ReplyOutcome {
   /** True if a result comes later, or a person's answer was requested: a resumable run can continue with it. */
   readonly isPaused: boolean;
   /**
-   * True if the agent's model is called with the responses. False while a call has no response, or only a preliminary one that the model need
-   * not comment on, and if a tool ended the agent's turn, for example with a transfer.
+   * True if the agent's model is called with the responses. False while a call has no response, or only a preliminary
+   * one that the model need not comment on, and if a tool ended the agent's turn, for example with a transfer.
    */
   readonly callsModel: boolean;
 }
@@ -160,7 +160,8 @@ export class RunningCalls {
   }
 
   /**
-   * Queues an event of a tool. Resolves to true when the reader has processed it, and to false if the reader has left or all calls are done.
+   * Queues an event of a tool. Resolves to true when the reader has processed it, and to false if the reader has left
+   * or all calls are done.
    * @throws ConfigurationError synchronously, if too many events are queued
    */
   emit(event: Event): Promise<boolean> {
@@ -176,8 +177,8 @@ export class RunningCalls {
   }
 
   /**
-   * Returns the outcome if the tools emit no events; undefined as soon as there is an event, and the caller then reads `events`. This is cheaper
-   * than reading an empty `events`.
+   * Returns the outcome if the tools emit no events; undefined as soon as there is an event, and the caller then reads
+   * `events`. This is cheaper than reading an empty `events`.
    */
   outcome(): MaybePromise<ReplyOutcome | undefined> {
     const running = this.#running;
@@ -190,8 +191,8 @@ export class RunningCalls {
   }
 
   /**
-   * Yields the events of the tools, then their requests to a person, and returns the outcome of the calls. If the reader leaves early, streaming
-   * tools are stopped and other tools are awaited, unless the run was aborted.
+   * Yields the events of the tools, then their requests to a person, and returns the outcome of the calls. If the
+   * reader leaves early, streaming tools are stopped and other tools are awaited, unless the run was aborted.
    */
   async *events(): AsyncGenerator<Event, ReplyOutcome, void> {
     const emitted = (this.#emitted ??= new EventQueue());
@@ -228,8 +229,9 @@ function oneTransfer(outcomes: readonly CallOutcome[]): readonly CallOutcome[] {
 }
 
 /**
- * Creates the events that ask the client for credentials, confirmations and input, credentials first. They hold function calls of the runtime,
- * which the client answers with function responses. Requests that were made before are left out.
+ * Creates the events that ask the client for credentials, confirmations and input, credentials first. They hold
+ * function calls of the runtime, which the client answers with function responses. Requests that were made before are
+ * left out.
  * @throws ConfigurationError as `personRequests` does
  */
 function requestEvents(

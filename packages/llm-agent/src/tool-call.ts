@@ -44,8 +44,8 @@ export interface CallOutcome extends LedgerOutcome {
 }
 
 /**
- * One function call with the callbacks around it. If the tool throws, the model gets `{ error }` as the response. The run fails if a callback
- * throws, the tool throws a StorageError, or the run loses its session.
+ * One function call with the callbacks around it. If the tool throws, the model gets `{ error }` as the response. The
+ * run fails if a callback throws, the tool throws a StorageError, or the run loses its session.
  */
 export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
   readonly #batch: CallBatch;
@@ -135,9 +135,9 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
   }
 
   /**
-   * Finds the outcome of an answered call that already ran for an earlier answer, in a run that was interrupted before it stored the response. The
-   * outcome is the result in the ledger (none for a long-running tool), or a response that says the call was interrupted. Undefined if the call
-   * did not run.
+   * Finds the outcome of an answered call that already ran for an earlier answer, in a run that was interrupted before
+   * it stored the response. The outcome is the result in the ledger (none for a long-running tool), or a response that
+   * says the call was interrupted. Undefined if the call did not run.
    */
   async #findEarlierRun({ call, earlier }: AnsweredCall): Promise<CallOutcome | undefined> {
     const { invocation } = this.#batch.turn.context;
@@ -324,8 +324,8 @@ interface RunningTool {
 type ToolCallback<P, R> = (params: P) => R | undefined | void | Promise<R | undefined | void>;
 
 /**
- * Returns the result of a tool that the plugins give, otherwise the first of the agent's own callbacks. False, 0 and an empty text are results if
- * no later callback gives another, as in the ADK. Undefined and null are no results.
+ * Returns the result of a tool that the plugins give, otherwise the first of the agent's own callbacks. False, 0 and an
+ * empty text are results if no later callback gives another, as in the ADK. Undefined and null are no results.
  */
 async function firstResult<P, R>(
   ofPlugins: Promise<unknown>,

@@ -22,12 +22,13 @@ interface LostResponse extends ToolResponse {
 }
 
 /**
- * Converts a tool's result to a response as the ADK does: to what `JSON.stringify` makes of an object, to `{ results: list }` for a list, and
- * to `{ result: value }` for any other value. The media of a `toolResult` become parts.
+ * Converts a tool's result to a response as the ADK does: to what `JSON.stringify` makes of an object, to
+ * `{ results: list }` for a list, and to `{ result: value }` for any other value. The media of a `toolResult` become
+ * parts.
  *
- * A result that would lose its content in JSON (with a Map, an Error, bytes, NaN, a BigInt, a cycle, …) is an error response, although the tool has
- * run: a model that reads `{}` takes the work for done without a result. Functions in an object are left out.
- * The response is a frozen copy, so that the tool ledger and the event can share it.
+ * A result that would lose its content in JSON (with a Map, an Error, bytes, NaN, a BigInt, a cycle, …) is an error
+ * response, although the tool has run: a model that reads `{}` takes the work for done without a result. Functions in
+ * an object are left out. The response is a frozen copy, so that the tool ledger and the event can share it.
  */
 export function toToolResponse(toolName: string, result: unknown): ToolResponse | LostResponse {
   if (result === undefined) return { response: { result: null } };
@@ -72,8 +73,8 @@ export function responseWithActions(
 }
 
 /**
- * Checks a transfer that a tool requested. If the target does not exist, is the current agent or is forbidden by the transfer rules, the function
- * removes the action and returns an error for the model. Otherwise it returns undefined.
+ * Checks a transfer that a tool requested. If the target does not exist, is the current agent or is forbidden by the
+ * transfer rules, the function removes the action and returns an error for the model. Otherwise it returns undefined.
  */
 function refusedTransfer({ agent, context }: AgentTurn, actions: EventActions): { error: string } | undefined {
   const name = actions.transferToAgent;

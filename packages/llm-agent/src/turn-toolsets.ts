@@ -18,7 +18,10 @@ interface ListedTools {
   readonly tools: Promise<readonly BaseTool[] | undefined>;
 }
 
-/** The tools of an agent's toolsets in one invocation. Each toolset lists its tools once, and again after its version changed or `listAgain` was called. */
+/**
+ * The tools of an agent's toolsets in one invocation. Each toolset lists its tools once, and again after its version
+ * changed or `listAgain` was called.
+ */
 class TurnToolsets {
   readonly #listed = new Map<BaseToolset, ListedTools>();
   /** Names of the toolsets that are unavailable. */
@@ -28,7 +31,10 @@ class TurnToolsets {
   /** Names of the unavailable toolsets that no event has reported yet. */
   readonly unreported = new Set<string>();
 
-  /** Lists the tools of a toolset. @throws ToolsetUnavailableError if the tools cannot be listed, unless the toolset's `onUnavailable` is `'skip'` */
+  /**
+   * Lists the tools of a toolset.
+   * @throws ToolsetUnavailableError if the tools cannot be listed, unless the toolset's `onUnavailable` is `'skip'`
+   */
   async list(toolset: BaseToolset, context: InvocationContext): Promise<readonly BaseTool[]> {
     const { version } = toolset;
     let listed = this.#listed.get(toolset);

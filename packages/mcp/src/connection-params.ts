@@ -65,7 +65,10 @@ export const CONNECTION_OPTIONS: OptionRules<MCPConnectionOptions> = {
   maxMessageBytes: CONNECTION_TIME,
 };
 
-/** Base of the params of a connection to an MCP server: `StreamableHTTPConnectionParams`, and `StdioConnectionParams` of `@eventloom/mcp/node`. */
+/**
+ * Base of the params of a connection to an MCP server: `StreamableHTTPConnectionParams`, and `StdioConnectionParams` of
+ * `@eventloom/mcp/node`.
+ */
 export abstract class MCPConnectionParams {
   readonly timeoutMs: number;
   readonly callTimeoutMs: number;
@@ -91,12 +94,15 @@ export abstract class MCPConnectionParams {
 export interface StreamableHTTPConnectionOptions extends MCPConnectionOptions {
   /** Address of the server's MCP endpoint, `https://` or `http://`. */
   readonly url: string | URL;
-  /** Headers of every request to the server, such as an API key. They are sent to the server's origin only, and appear in no event, log or error. */
+  /**
+   * Headers of every request to the server, such as an API key. They are sent to the server's origin only, and appear
+   * in no event, log or error.
+   */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /**
-   * An OAuth provider of `@modelcontextprotocol/client` with the application's own authorization, for all users: `ClientCredentialsProvider`,
-   * `PrivateKeyJwtProvider`, `CrossAppAccessProvider`, or `{ token: async () => … }`. For the consent of each user write `authCredential` of
-   * the toolset.
+   * An OAuth provider of `@modelcontextprotocol/client` with the application's own authorization, for all users:
+   * `ClientCredentialsProvider`, `PrivateKeyJwtProvider`, `CrossAppAccessProvider`, or `{ token: async () => … }`. For
+   * the consent of each user write `authCredential` of the toolset.
    */
   readonly authProvider?: object | undefined;
   /** True tells the server that its session ends when the connection is closed. Default true. */
@@ -131,7 +137,8 @@ const ADK_HINTS = {
 };
 
 /**
- * The connection to an MCP server over HTTP ("Streamable HTTP"). Works on Node and on Workers. Redirects to another origin are not followed.
+ * The connection to an MCP server over HTTP ("Streamable HTTP"). Works on Node and on Workers. Redirects to another
+ * origin are not followed.
  *
  * @example
  * const connectionParams = new StreamableHTTPConnectionParams({

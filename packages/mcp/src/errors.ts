@@ -19,14 +19,17 @@ export class MCPLimitError extends EventloomError {
   static override readonly code = 'MCP_LIMIT';
 }
 
-/** A tool of the MCP server is not offered, because its name or its input schema cannot be used. Reported to the platform; the other tools are offered. */
+/**
+ * A tool of the MCP server is not offered, because its name or its input schema cannot be used. Reported to the
+ * platform; the other tools are offered.
+ */
 export class MCPToolRefusedError extends EventloomError {
   static override readonly code = 'MCP_TOOL_REFUSED';
 }
 
 /**
- * The MCP server requires the user's authorization: the user has to consent, or the consent was not accepted. A toolset with `authCredential`
- * asks for it with a request for a credential. Not retryable.
+ * The MCP server requires the user's authorization: the user has to consent, or the consent was not accepted. A toolset
+ * with `authCredential` asks for it with a request for a credential. Not retryable.
  */
 export class MCPAuthorizationError extends EventloomError {
   static override readonly code = 'MCP_AUTHORIZATION';

@@ -15,7 +15,10 @@ beforeEach(() => {
   onTestFinished(() => lookup.mockRestore());
 });
 
-/** Calls the tool for consent at a public server that names this authorization server. Returns the response, and the hosts that were asked. */
+/**
+ * Calls the tool for consent at a public server that names this authorization server. Returns the response, and the
+ * hosts that were asked.
+ */
 async function connectAt(authorizationServer: string) {
   const asked: string[] = [];
   const fetch = (to: string | URL): Promise<Response> => {

@@ -189,8 +189,8 @@ export class MCPConnection {
   }
 
   /**
-   * Sends a request and returns the answer. If the server forgot the session, it did not process the request, which is sent again in a new session.
-   * If the connection broke, the request is sent again only if it is repeatable.
+   * Sends a request and returns the answer. If the server forgot the session, it did not process the request, which is
+   * sent again in a new session. If the connection broke, the request is sent again only if it is repeatable.
    * @throws MCPConnectionError, MCPProtocolError, MCPLimitError, and the signal's reason
    */
   async send<T>(request: MCPRequest<T>, options: SendOptions): Promise<T> {

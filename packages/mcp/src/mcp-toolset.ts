@@ -27,8 +27,8 @@ export interface MCPToolsetOptions extends BaseToolsetOptions {
   /** Text before the names of the tools: `prefix_name`. Default: none. */
   readonly toolNamePrefix?: string | undefined;
   /**
-   * Returns headers of the requests for the user of a run, such as the user's own key. It is called when an agent lists the tools. The headers
-   * appear in no event, log or error. Only for HTTP.
+   * Returns headers of the requests for the user of a run, such as the user's own key. It is called when an agent lists
+   * the tools. The headers appear in no event, log or error. Only for HTTP.
    */
   readonly headerProvider?:
     | ((context: ReadonlyContext) => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>)

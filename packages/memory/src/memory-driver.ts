@@ -56,8 +56,8 @@ export interface MemorySearch {
 }
 
 /**
- * Storage for memories, to be implemented by a back end. `DriverMemoryService` decides which events are remembered, splits text into words and
- * computes their weights. It calls the driver with valid arguments only.
+ * Storage for memories, to be implemented by a back end. `DriverMemoryService` decides which events are remembered,
+ * splits text into words and computes their weights. It calls the driver with valid arguments only.
  */
 export interface MemoryDriver {
   /** Returns the ids of those events of a session that are remembered already and need not be added again. */
@@ -75,7 +75,10 @@ export interface MemoryDriver {
 
   countWords(owner: MemoryOwner, words: readonly string[]): MaybePromise<WordCounts>;
 
-  /** Returns the memories with at least one of the words, highest rank first; with equal rank the later timestamp, then the later added first. */
+  /**
+   * Returns the memories with at least one of the words, highest rank first; with equal rank the later timestamp, then
+   * the later added first.
+   */
   search(owner: MemoryOwner, search: MemorySearch): MaybePromise<StoredMemory[]>;
 
   /** Removes a memory, and records that its event must not be remembered again. Does nothing if the memory does not exist. */

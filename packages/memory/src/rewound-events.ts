@@ -16,7 +16,10 @@ interface RewoundEvents {
   readonly rewinds: MemoryRewind[];
 }
 
-/** Divides the events. A rewind covers the events from the first one of the invocation that it names up to itself, unless a later rewind covers it. */
+/**
+ * Divides the events. A rewind covers the events from the first one of the invocation that it names up to itself,
+ * unless a later rewind covers it.
+ */
 export function applyRewinds(events: readonly Event[]): RewoundEvents {
   const counted: Event[] = [];
   const covered: Event[] = [];

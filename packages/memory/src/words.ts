@@ -17,7 +17,10 @@ interface WordPatterns {
 
 let patterns: WordPatterns | undefined;
 
-/** Returns the patterns that find words. They are made at the first call, because it takes milliseconds: their sets of letters are large. */
+/**
+ * Returns the patterns that find words. They are made at the first call, because it takes milliseconds: their sets of
+ * letters are large.
+ */
 function wordPatterns(): WordPatterns {
   return (patterns ??= {
     runs: new RegExp(`(?<dense>${DENSE_LETTER}+)|(?<word>${OTHER_LETTER}{1,64})|${EMOJI}`, 'gv'),

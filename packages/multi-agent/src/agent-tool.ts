@@ -55,8 +55,8 @@ export interface AgentToolConfig {
    */
   readonly requireConfirmation?: ConfirmationRule<unknown>;
   /**
-   * Maximum time of a call in milliseconds, those of the called agent's models and tools included; at most 24 days. Then the agent is stopped, and the calling
-   * model gets a ToolTimeoutError as `{ error }`. Default: no limit.
+   * Maximum time of a call in milliseconds, those of the called agent's models and tools included; at most 24 days.
+   * Then the agent is stopped, and the calling model gets a ToolTimeoutError as `{ error }`. Default: no limit.
    */
   readonly timeoutMs?: number | undefined;
 }

@@ -33,8 +33,9 @@ const NO_ENDPOINTS: OAuth2Endpoints = {
 const EXPIRY_MARGIN = 30;
 
 /**
- * Sends requests to an authorization server: RFC 6749, with PKCE (RFC 7636). A server on the internet must have an address with `https:`, and a request with
- * a secret follows no redirect. Errors name the endpoint's host and code, and no secret.
+ * Sends requests to an authorization server: RFC 6749, with PKCE (RFC 7636). A server on the internet must have an
+ * address with `https:`, and a request with a secret follows no redirect. Errors name the endpoint's host and code, and
+ * no secret.
  */
 export class OAuth2Client {
   /** Creates an HTTP client that may reach the host of a URL. */

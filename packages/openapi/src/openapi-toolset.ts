@@ -58,8 +58,8 @@ export interface OpenAPIToolsetOptions extends BaseToolsetOptions {
   /** Security scheme of all operations, as in OpenAPI. Default: those of the document. */
   readonly authScheme?: AuthConfig['authScheme'] | undefined;
   /**
-   * The app's own credential, for all users: an API key, a token, a user name and a password, or an OAuth client. Default: each user is asked
-   * for a credential, which the runner's `credentialService` stores.
+   * The app's own credential, for all users: an API key, a token, a user name and a password, or an OAuth client.
+   * Default: each user is asked for a credential, which the runner's `credentialService` stores.
    */
   readonly authCredential?: AuthCredential | undefined;
   /**
@@ -156,7 +156,8 @@ export class OpenAPIToolset extends BaseToolset {
   }
 
   /**
-   * Returns the tools of the selected operations in the order of the document's paths, and those of a path by their method, as in the ADK: get, post, put, delete, patch, head, options.
+   * Returns the tools of the selected operations in the order of the document's paths, and those of a path by their
+   * method, as in the ADK: get, post, put, delete, patch, head, options.
    * @throws OpenApiDocumentError for YAML that cannot be read
    */
   override async getTools(context?: ReadonlyContext): Promise<BaseTool[]> {

@@ -105,7 +105,8 @@ export interface LocatedOperation {
 const METHODS = ['get', 'post', 'put', 'delete', 'patch', 'head', 'options'];
 
 /**
- * Lists the operations in the order of the document's paths, and those of a path by their method: get, post, put, delete, patch, head, options.
+ * Lists the operations in the order of the document's paths, and those of a path by their method: get, post, put,
+ * delete, patch, head, options.
  *
  * @throws OpenApiDocumentError for a path that does not begin with a slash, a malformed operation, and a repeated
  * `operationId`

@@ -56,8 +56,9 @@ const MAX_DECLARATION = 30_000;
 const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']);
 
 /**
- * A tool that calls one operation of a REST API: see `OpenAPIToolset`, which creates it. The arguments are the parameters by their names, and
- * `body`. The result is `{ status, headers?, body }`, and for a status of 400 and above also `error`.
+ * A tool that calls one operation of a REST API: see `OpenAPIToolset`, which creates it. The arguments are the
+ * parameters by their names, and `body`. The result is `{ status, headers?, body }`, and for a status of 400 and above
+ * also `error`.
  */
 export class RestApiTool extends BaseTool {
   readonly operation: ApiOperation;

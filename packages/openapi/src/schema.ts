@@ -38,7 +38,8 @@ const DATA_KEYWORDS = [
 /**
  * Converts the schemas of one operation to JSON Schema, as models read it:
  *
- * - A reference is replaced by its schema. A schema that contains itself, or is large and used more than once, is written once under `$defs`.
+ * - A reference is replaced by its schema. A schema that contains itself, or is large and used more than once, is
+ *   written once under `$defs`.
  * - `allOf` of objects becomes one object, and `oneOf` becomes `anyOf`: documents often have alternatives that overlap.
  * - Properties that only responses have (`readOnly`) are left out.
  * - A `pattern` becomes a part of the description, because the dialects of patterns differ; the API checks it.
@@ -56,7 +57,10 @@ export class SchemaWriter {
     this.#document = document;
   }
 
-  /** Converts a schema of the document; `finish` resolves references in it. An absent schema accepts everything. @throws OpenApiDocumentError */
+  /**
+   * Converts a schema of the document; `finish` resolves references in it. An absent schema accepts everything.
+   * @throws OpenApiDocumentError
+   */
   write(at: Located): DeclaredSchema {
     const { value, pointer } = at;
     if (value === undefined || value === true) return {};

@@ -50,9 +50,10 @@ const OPTIONS: OptionRules<OpenTelemetryOptions> = {
 const SCOPE = '@eventloom/otel';
 
 /**
- * Creates the instrumentation that writes spans and metrics by the GenAI semantic conventions of OpenTelemetry: a span for each run
- * (`invoke_workflow`), agent (`invoke_agent`), model call (`chat`), tool call (`execute_tool`) and node of a graph (`execute_node`), and histograms of tokens, durations and
- * times to the first chunk. It needs only `@opentelemetry/api`; the program registers an SDK of version 2 or 3.
+ * Creates the instrumentation that writes spans and metrics by the GenAI semantic conventions of OpenTelemetry: a span
+ * for each run (`invoke_workflow`), agent (`invoke_agent`), model call (`chat`), tool call (`execute_tool`) and node of
+ * a graph (`execute_node`), and histograms of tokens, durations and times to the first chunk. It needs only
+ * `@opentelemetry/api`; the program registers an SDK of version 2 or 3.
  *
  * Spans that a tool or a custom agent starts are children of its span if an OpenTelemetry context manager is registered. The run's own
  * spans have the right parents without one.

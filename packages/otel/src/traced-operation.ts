@@ -83,8 +83,8 @@ export class TracedOperation extends SpanRecord {
 }
 
 /**
- * The context of an operation. The API's own contexts copy all their values whenever one is set, so the span is added only when something reads the
- * values: most calls of models and tools have no children.
+ * The context of an operation. The API's own contexts copy all their values whenever one is set, so the span is added
+ * only when something reads the values: most calls of models and tools have no children.
  */
 class OperationContext implements Context {
   readonly #operation: TracedOperation;

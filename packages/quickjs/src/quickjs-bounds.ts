@@ -6,9 +6,9 @@ export interface QuickJsBounds {
   /** Maximum run time of the code in milliseconds. Default 1,000. */
   readonly timeoutMs?: number;
   /**
-   * Maximum number of loop iterations in the engine: a statement takes one or a few, a built-in function one for every few characters or items.
-   * Counted in steps of 65,536. Default 250 million, which takes some seconds. This limit also works where the clock does not advance while code
-   * runs, as on Cloudflare Workers.
+   * Maximum number of loop iterations in the engine: a statement takes one or a few, a built-in function one for every
+   * few characters or items. Counted in steps of 65,536. Default 250 million, which takes some seconds. This limit also
+   * works where the clock does not advance while code runs, as on Cloudflare Workers.
    */
   readonly maxOperations?: number;
   /**

@@ -60,8 +60,8 @@ export class QuickJsCodeExecutor extends BaseCodeExecutor {
 
   /**
    * @param maxWaitMs time in milliseconds that an execution of a subclass may wait before it starts; it is added to the agent's timeout
-   * @throws ConfigurationError for a limit out of range, for a module that is not this package's, and for an option name that this version does not
-   * know
+   * @throws ConfigurationError for a limit out of range, for a module that is not this package's, and for an option
+   * name that this version does not know
    */
   constructor(options: QuickJsCodeExecutorOptions = {}, maxWaitMs = 0) {
     checkOptions(new.target.name, OPTIONS, options);

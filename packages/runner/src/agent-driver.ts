@@ -53,8 +53,8 @@ export class AgentDriver implements AgentEvents {
   }
 
   /**
-   * Ends the driver after an event that the agent announced as its last: no code follows it, so the agent is not asked again. An observed agent
-   * is, because the end of its generator ends its operation.
+   * Ends the driver after an event that the agent announced as its last: no code follows it, so the agent is not asked
+   * again. An observed agent is, because the end of its generator ends its operation.
    */
   endAfterLastEvent(): void {
     if (this.context.invocation.operations) return;

@@ -5,7 +5,8 @@ import type { RunRequest } from './run-request.ts';
 import type { Runner } from './runner.ts';
 
 /**
- * Returns the run that the answers to these calls continue: the one that made the calls, if it can continue. Undefined if the answers start a new run.
+ * Returns the run that the answers to these calls continue: the one that made the calls, if it can continue. Undefined
+ * if the answers start a new run.
  *
  * @throws InvalidMessageError if the calls are of several runs and one of these can continue
  */
@@ -37,8 +38,8 @@ export async function findAnsweredRun(
 }
 
 /**
- * Checks answers against the session as it is now, so that answers which cannot be taken interrupt no run. A call that runs with an earlier answer
- * takes no other one.
+ * Checks answers against the session as it is now, so that answers which cannot be taken interrupt no run. A call that
+ * runs with an earlier answer takes no other one.
  *
  * @throws SessionNotFoundError, InvalidMessageError
  */

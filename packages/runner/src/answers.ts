@@ -218,8 +218,8 @@ export class PersonAnswers {
   }
 
   /**
-   * True if the agent that made the request, or any node of its workflow, yielded an event after the first answer to it. If none did, because
-   * the run was interrupted, the request can be answered again.
+   * True if the agent that made the request, or any node of its workflow, yielded an event after the first answer to
+   * it. If none did, because the run was interrupted, the request can be answered again.
    */
   #isContinued({ event: asked, branch, responses: [first] }: SessionCall): boolean {
     const isOfNode = isOfWorkflowNode(asked);

@@ -17,9 +17,9 @@ export interface AskedRun {
 }
 
 /**
- * The events of a run, as its reader gets them. They are those of the generator `run`, which drives the agent, with one exception: **the chunks
- * after the first one go from the agent to the reader without it**. A chunk that is only streamed needs nothing of what `run` does, and saves
- * 27 to 32 % of its time. The states:
+ * The events of a run, as its reader gets them. They are those of the generator `run`, which drives the agent, with one
+ * exception: **the chunks after the first one go from the agent to the reader without it**. A chunk that is only
+ * streamed needs nothing of what `run` does, and saves 27 to 32 % of its time. The states:
  *
  * | the agent has made | `run` waits | the reader's request goes to |
  * |---|---|---|

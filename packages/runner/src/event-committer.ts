@@ -102,8 +102,8 @@ export class EventCommitter {
   }
 
   /**
-   * Completes an event, lets the plugins replace it unless it only keeps books, and stores it unless its kind is only streamed. Returns synchronously
-   * unless a plugin or the store is asynchronous.
+   * Completes an event, lets the plugins replace it unless it only keeps books, and stores it unless its kind is only
+   * streamed. Returns synchronously unless a plugin or the store is asynchronous.
    * @param isLast stores the event together with the end of the run, and asks no plugin
    */
   commit(event: Event, isLast = false): MaybePromise<Event> {
@@ -280,7 +280,8 @@ export class EventCommitter {
   }
 
   /**
-   * Stops storing events of a sub-invocation and of those within it, which may continue after an abort. Resolves when pending appends have settled.
+   * Stops storing events of a sub-invocation and of those within it, which may continue after an abort. Resolves when
+   * pending appends have settled.
    * @param context the context of the sub-invocation. Default: that of the run, which closes all of them
    */
   async closeWithin(context: InvocationContext = this.#context): Promise<void> {

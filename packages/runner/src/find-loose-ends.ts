@@ -23,15 +23,16 @@ export type LooseEnd =
   /** A run without an end: it is in flight, or its process died. A run that waits for an answer does not count. */
   | { readonly kind: 'run-without-end'; readonly invocationId: string }
   /**
-   * A call without a response that nobody gives it any more. A long-running call does not count, because its response comes later, unless an
-   * agent made it that was called as a tool, or that is a node of a graph, and that agent, an agent around it, or its run has ended.
+   * A call without a response that nobody gives it any more. A long-running call does not count, because its response
+   * comes later, unless an agent made it that was called as a tool, or that is a node of a graph, and that agent, an
+   * agent around it, or its run has ended.
    */
   | { readonly kind: 'call-without-response'; readonly invocationId: string; readonly callId: string }
   /** A response in an event of the run, and no call before it that it belongs to. */
   | { readonly kind: 'response-without-call'; readonly invocationId: string; readonly callId: string }
   /**
-   * A call with more responses than it can have: one, or two for a request to a person. A call that people were asked about may have one more for
-   * each request, which says that it waits. A long-running call takes any number.
+   * A call with more responses than it can have: one, or two for a request to a person. A call that people were asked
+   * about may have one more for each request, which says that it waits. A long-running call takes any number.
    */
   | {
       readonly kind: 'repeated-response';
@@ -41,8 +42,9 @@ export type LooseEnd =
     };
 
 /**
- * Checks that a session has no loose ends: each run has its end, each call has exactly one response, and each response has its call. Reads all of the session's events
- * and the app's open runs. Rewound events do not count. An active run of the session is listed too, without its calls.
+ * Checks that a session has no loose ends: each run has its end, each call has exactly one response, and each response
+ * has its call. Reads all of the session's events and the app's open runs. Rewound events do not count. An active run
+ * of the session is listed too, without its calls.
  *
  * @throws InvalidRequestError for a value that is not a session service
  * @throws SessionNotFoundError

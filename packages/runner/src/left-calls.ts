@@ -23,7 +23,10 @@ import { takesLateAnswers } from './pick-agent.ts';
 import type { LoadedSession } from './session-loader.ts';
 import type { SessionLock } from './session-lock.ts';
 
-/** A run, or an agent that a tool or a graph ran in it, that leaves calls without a response when it ends. A run that begins to wait leaves some too. */
+/**
+ * A run, or an agent that a tool or a graph ran in it, that leaves calls without a response when it ends. A run that
+ * begins to wait leaves some too.
+ */
 export interface Ended {
   readonly lock: SessionLock;
   readonly loaded: Pick<LoadedSession, 'session' | 'derived'>;
@@ -100,7 +103,10 @@ export function isAbandoned(calls: Calls, call: SessionCall): boolean {
   return calls.enclosing(call).some((around) => around.responses.length > 0 && !isAsked(around));
 }
 
-/** @param refused the error with which the session refused the results of finished calls; the responses then have it instead of the results */
+/**
+ * @param refused the error with which the session refused the results of finished calls; the responses then have it
+ * instead of the results
+ */
 async function leftResponses(ended: Ended, refused?: SizeLimitError): Promise<Event[]> {
   const { lock, loaded } = ended;
   const left = leftCalls(Calls.of(loaded.session, loaded.derived), ended);
@@ -179,8 +185,8 @@ function respondToCalls(
 const CANCELLED = { error: 'cancelled', message: 'The run or the agent ended while the call waited for an answer.' };
 
 /**
- * Returns the first response of a call that a person was asked about and answered, which only reports that the call waits, if the process ended
- * before it was stored. Without it, the result would count as this report.
+ * Returns the first response of a call that a person was asked about and answered, which only reports that the call
+ * waits, if the process ended before it was stored. Without it, the result would count as this report.
  */
 function noticeOf(call: SessionCall, entries: ReadonlyMap<string, ToolLedgerEntry>): Part[] {
   if (call.responses.length > 0 || openAnswers(call).length === 0) return [];

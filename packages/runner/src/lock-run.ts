@@ -233,8 +233,9 @@ async function lockToResume(
 }
 
 /**
- * Locks the session of the run that asked for the answers, or of a new run if that one cannot continue. The run that asked is looked up twice:
- * before the lock, because a session is locked for a run, and under the lock, when the session can no longer change.
+ * Locks the session of the run that asked for the answers, or of a new run if that one cannot continue. The run that
+ * asked is looked up twice: before the lock, because a session is locked for a run, and under the lock, when the
+ * session can no longer change.
  */
 async function lockToAnswer(
   runner: Runner,
@@ -330,7 +331,10 @@ async function withdraw(
     await closeIfOver(runner, request, resumedId, begun, abortSignal);
 }
 
-/** Closes an open run of which the session has the end, or nothing: its process ended before it released the session, or stored the message. */
+/**
+ * Closes an open run of which the session has the end, or nothing: its process ended before it released the session, or
+ * stored the message.
+ */
 async function closeIfOver(
   runner: Runner,
   { key: { userId, sessionId } }: RunRequest,
@@ -385,8 +389,8 @@ function lockSession(
 }
 
 /**
- * Handles an error with which the store refused to begin a run. Returns when the run can be begun again: an unfinished run of the session has
- * ended, or a known request turned out to have no stored message.
+ * Handles an error with which the store refused to begin a run. Returns when the run can be begun again: an unfinished
+ * run of the session has ended, or a known request turned out to have no stored message.
  *
  * @throws the error itself if the run cannot begin
  */

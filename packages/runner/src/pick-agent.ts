@@ -80,8 +80,8 @@ function outsideScopes(call: SessionCall, ofSession: Calls): SessionCall {
 type CallOfAgent = Pick<SessionCall, 'event' | 'branch' | 'about'>;
 
 /**
- * Returns the agent that made the calls which a message answers. Instead of an agent that is not called as a tool, `takerOf` may give one around
- * it, which several agents can have in common.
+ * Returns the agent that made the calls which a message answers. Instead of an agent that is not called as a tool,
+ * `takerOf` may give one around it, which several agents can have in common.
  *
  * @throws InvalidMessageError as `agentOfCall`, and for calls of several agents: their run has ended, and a new run begins with one agent
  */
@@ -109,8 +109,9 @@ export function agentOfCalls(
 /**
  * Returns the agent that made a call, at any place in the tree; the root if the tree no longer has it.
  *
- * @throws InvalidMessageError for an answer to a request about a tool call of an agent that the tree no longer has, because no other agent can run that
- *   call, and for an answer that can be used only in the run that made the call: a node of a graph asked
+ * @throws InvalidMessageError for an answer to a request about a tool call of an agent that the tree no longer has,
+ *   because no other agent can run that call, and for an answer that can be used only in the run that made the call: a
+ *   node of a graph asked
  */
 function agentOfCall(root: BaseAgent, { event: { author }, about }: CallOfAgent): BaseAgent {
   const agent = root.findAgent(author);

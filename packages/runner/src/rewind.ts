@@ -165,8 +165,8 @@ interface RewindPlan {
 }
 
 /**
- * Finds the session's open run among invocations, which are in the order of their newest events. A run begins, or continues, only when the one
- * before it has ended or waits, so only the newest run can be open.
+ * Finds the session's open run among invocations, which are in the order of their newest events. A run begins, or
+ * continues, only when the one before it has ended or waits, so only the newest run can be open.
  */
 async function findOpenRun(
   service: BaseSessionService,

@@ -28,8 +28,8 @@ const UNLOCK_MS = 1000;
 /**
  * The stream of one run, and the runner's handle on it. Three parties use it:
  *
- * - The reader calls `next`, which steps the generator `run`; the constructor creates it. Chunks after the first go from the agent to the reader
- *   without it: see `ChunkShortcut`.
+ * - The reader calls `next`, which steps the generator `run`; the constructor creates it. Chunks after the first go
+ *   from the agent to the reader without it: see `ChunkShortcut`.
  * - `run` asks the agent for its events with `nextStep`, and notes here that the run has begun, how far it has come, and its end.
  * - A run that wants the session calls `yieldSession`: see `SessionHolder`. The caller's abort signal calls `abort`.
  *
@@ -145,9 +145,9 @@ export class RunControl implements RunStream, SessionHolder, AskedRun {
   }
 
   /**
-   * Ends the run because something else takes its session. A live run first stores the speech so far. With `storesEnd` another run first
-   * ends as one that its client stops: it stores the text so far and its end, in a second at most, and if its reader waits for its next event,
-   * because a run continues only then. Otherwise the next run closes it.
+   * Ends the run because something else takes its session. A live run first stores the speech so far. With `storesEnd`
+   * another run first ends as one that its client stops: it stores the text so far and its end, in a second at most,
+   * and if its reader waits for its next event, because a run continues only then. Otherwise the next run closes it.
    */
   async yieldSession(reason: EventloomError, storesEnd: boolean): Promise<void> {
     const { platform } = this.#runner;
@@ -288,8 +288,9 @@ function refuseMistake(): never {
 }
 
 /**
- * Properties of lists, for streams and for the promises of `run`: programs in JavaScript take both for lists. Types do not have them, so that the
- * compiler refuses such programs. There is no `then` for streams, because `await` would call it.
+ * Properties of lists, for streams and for the promises of `run`: programs in JavaScript take both for lists. Types do
+ * not have them, so that the compiler refuses such programs. There is no `then` for streams, because `await` would call
+ * it.
  */
 const LIST_MISTAKES = Object.fromEntries(
   [Symbol.iterator, 'map', 'filter', 'forEach', 'reduce'].map((key) => [key, { value: refuseMistake }]),

@@ -57,9 +57,10 @@ export function toRunError(
 }
 
 /**
- * Returns the error of a run whose message is not stored. If the session was taken first, by another run because this process was stopped for
- * longer than a lease, or by a cancellation in another process, nothing was stored, and the message can be sent again. A storage
- * that did not respond may have stored the message: its error says so, and takes precedence over the reason of an abort.
+ * Returns the error of a run whose message is not stored. If the session was taken first, by another run because this
+ * process was stopped for longer than a lease, or by a cancellation in another process, nothing was stored, and the
+ * message can be sent again. A storage that did not respond may have stored the message: its error says so, and takes
+ * precedence over the reason of an abort.
  */
 export function toRefusal(thrown: unknown, abortReason: EventloomError | undefined): EventloomError {
   if (isUnavailable(thrown)) return thrown;
@@ -111,8 +112,8 @@ interface StoredFailure extends EndOfRun {
 }
 
 /**
- * Asks the plugins after the run, stores its end, and compacts its session if that is due. A resumable run that waits for an answer gets no end
- * event.
+ * Asks the plugins after the run, stores its end, and compacts its session if that is due. A resumable run that waits
+ * for an answer gets no end event.
  */
 export async function storeCompletion(runner: Runner, running: RunInvocation, control: RunControl): Promise<EndOfRun> {
   const { context, committer, locked } = running;
@@ -136,8 +137,9 @@ const LOST = [StaleWriterError, SessionNotFoundError];
 
 /**
  * Stores the end of a run that failed, was aborted or lost its reader: responses to its open calls, the replies that
- * the abort interrupted, as far as they were streamed, the error event, and the event that records the end of a resumable run. A storage failure here is reported to the platform, so that it
- * does not replace the failure of the run. A lost session is not reported.
+ * the abort interrupted, as far as they were streamed, the error event, and the event that records the end of a
+ * resumable run. A storage failure here is reported to the platform, so that it does not replace the failure of the
+ * run. A lost session is not reported.
  *
  * A resumable run that was aborted with a ShuttingDownError stores no end: see `leavesRunOpen`.
  */
@@ -182,8 +184,8 @@ export function mayLeaveCalls({ locked: { loaded, invocationId }, committer }: R
 }
 
 /**
- * Stores responses to the calls that the run leaves, before it ends or waits: see `leftCalls`. Agents that were called as tools store nothing more.
- * Returns the events that readers of the run get.
+ * Stores responses to the calls that the run leaves, before it ends or waits: see `leftCalls`. Agents that were called
+ * as tools store nothing more. Returns the events that readers of the run get.
  */
 export async function storeMissingResponses(
   { locked, context, committer }: RunInvocation,
@@ -208,8 +210,8 @@ export async function storeMissingResponses(
 }
 
 /**
- * True if a resumable run with this failure has no end, and is resumed later: its process is shutting down, or the caller that resumed it for
- * another run stopped waiting.
+ * True if a resumable run with this failure has no end, and is resumed later: its process is shutting down, or the
+ * caller that resumed it for another run stopped waiting.
  */
 export function leavesRunOpen(failure: EventloomError | undefined): boolean {
   return RunAbortedError.isInstance(failure) && ShuttingDownError.isInstance(failure.cause);

@@ -47,10 +47,11 @@ export interface RunAsyncParams {
    */
   readonly newMessage?: Content | undefined;
   /**
-   * Resumes this run of the session in place of starting one. The run must have been started as `resumable`, and must not have ended: its
-   * process was lost, or it waits for an answer. `streamingMode`, `completionEvent`, `maxLlmCalls`, `maxRunMs`, `maxParallelToolCalls`,
-   * `clientTools`, `pauseOnToolCalls`, `requestId` and `customMetadata` are those it began with, unless others are given. Other options of `runConfig` are
-   * not remembered: give them again. A run that the session does not have throws RunNotFoundError.
+   * Resumes this run of the session in place of starting one. The run must have been started as `resumable`, and must
+   * not have ended: its process was lost, or it waits for an answer. `streamingMode`, `completionEvent`, `maxLlmCalls`,
+   * `maxRunMs`, `maxParallelToolCalls`, `clientTools`, `pauseOnToolCalls`, `requestId` and `customMetadata` are those
+   * it began with, unless others are given. Other options of `runConfig` are not remembered: give them again. A run
+   * that the session does not have throws RunNotFoundError.
    */
   readonly invocationId?: string | undefined;
   /**
@@ -69,8 +70,8 @@ export interface RunAsyncParams {
    */
   readonly ifKnown?: IfKnown | undefined;
   /**
-   * For a resumed run (`invocationId`): true yields the events that the run stored before it was interrupted, too, so that the reader gets the whole run.
-   * Default false: only events stored after this call.
+   * For a resumed run (`invocationId`): true yields the events that the run stored before it was interrupted, too, so
+   * that the reader gets the whole run. Default false: only events stored after this call.
    */
   readonly replay?: boolean | undefined;
   /** State to write together with the message: new values by key, such as `{ 'user:language': 'en' }`. Default: none. */

@@ -29,8 +29,8 @@ import { toGivenConfig } from './run-request.ts';
 import type { SessionCacheOptions } from './session-loader.ts';
 
 /**
- * Options of a `Runner`. Required are `appName`, `agent` and `sessionService`. (The `Runner` of `@eventloom/adk` has options of its own, under
- * the same name.)
+ * Options of a `Runner`. Required are `appName`, `agent` and `sessionService`. (The `Runner` of `@eventloom/adk` has
+ * options of its own, under the same name.)
  */
 export interface RunnerConfig {
   /** Name of the app. Sessions, artifacts and memories are stored under it, so keep it between versions of the app. */
@@ -84,8 +84,9 @@ export interface RunnerConfig {
    */
   readonly eventsCompaction?: EventsCompactionConfig | undefined;
   /**
-   * Lets the model's service cache the beginning of the requests of each agent and session, which makes long conversations cheaper; `{}`
-   * uses the defaults. Gemini supports it; other models ignore it. If a cache cannot be created, the request is sent without it. Default: no caches.
+   * Lets the model's service cache the beginning of the requests of each agent and session, which makes long
+   * conversations cheaper; `{}` uses the defaults. Gemini supports it; other models ignore it. If a cache cannot be
+   * created, the request is sent without it. Default: no caches.
    */
   readonly contextCacheConfig?: ContextCacheConfig | undefined;
   /**
@@ -207,7 +208,10 @@ function hasCompile(value: unknown): boolean {
   return isRecord(value) && typeof value['compile'] === 'function';
 }
 
-/** Checks the defaults of run configs. @throws ConfigurationError for invalid defaults, and for defaults that need a service which the runner does not have */
+/**
+ * Checks the defaults of run configs.
+ * @throws ConfigurationError for invalid defaults, and for defaults that need a service which the runner does not have
+ */
 function checkDefaults(defaults: RunConfigDefaults, { artifactService }: RunnerConfig): void {
   checkRunConfigDefaults(defaults);
   for (const option of ['resumable', 'getSessionConfig'] as const)

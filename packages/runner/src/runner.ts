@@ -111,14 +111,16 @@ export class Runner {
   }
 
   /**
-   * Runs the agent on the user's message and yields the events of the run. With an `invocationId` it resumes that run instead. Responses to
-   * calls continue the run that made the calls, if that run is resumable and has no end; otherwise they start a run of the agent that made them.
+   * Runs the agent on the user's message and yields the events of the run. With an `invocationId` it resumes that run
+   * instead. Responses to calls continue the run that made the calls, if that run is resumable and has no end;
+   * otherwise they start a run of the agent that made them.
    *
-   * The stream throws, before anything is written: ConfigurationError, InvalidMessageError, InvalidRequestError (a run that cannot be
-   * resumed), RunNotFoundError, UnfinishedRunError, RequestKnownError, StateKeyError, StateValueError, SessionNotFoundError,
-   * SessionBusyError, or AgentError around the error of a plugin's
-   * `onUserMessageCallback`. Later: RunAbortedError after an abort, StaleWriterError when another writer took the session, and otherwise,
-   * after an error event, the error that ended the run: an AgentError around an error that is not Eventloom's own, a ModelError if a model threw it.
+   * The stream throws, before anything is written: ConfigurationError, InvalidMessageError, InvalidRequestError (a run
+   * that cannot be resumed), RunNotFoundError, UnfinishedRunError, RequestKnownError, StateKeyError, StateValueError,
+   * SessionNotFoundError, SessionBusyError, or AgentError around the error of a plugin's `onUserMessageCallback`.
+   * Later: RunAbortedError after an abort, StaleWriterError when another writer took the session, and otherwise, after
+   * an error event, the error that ended the run: an AgentError around an error that is not Eventloom's own, a
+   * ModelError if a model threw it.
    */
   runAsync(params: RunAsyncParams): RunStream {
     const invocationId = params?.invocationId ?? newInvocationId(this.platform);

@@ -202,8 +202,8 @@ export class SessionLoader {
 
   /**
    * Caches the events that a run read and appended for the next run, and drops the least recently used sessions if
-   * there are too many. Nothing is cached after a session's first run, because most sessions have no second one, and if the program added events
-   * to the list of the run or removed some: in the ADK such a change lasts for the run.
+   * there are too many. Nothing is cached after a session's first run, because most sessions have no second one, and if
+   * the program added events to the list of the run or removed some: in the ADK such a change lasts for the run.
    */
   cache(
     name: string,
@@ -247,8 +247,8 @@ function missing(key: SessionKey): never {
 }
 
 /**
- * Adds the new events to the cached ones. Undefined if the session was replaced by another one or by an older copy of it, or if earlier events
- * are needed.
+ * Adds the new events to the cached ones. Undefined if the session was replaced by another one or by an older copy of
+ * it, or if earlier events are needed.
  */
 function loadWarm(
   cached: CachedEvents,

@@ -67,8 +67,9 @@ interface MessageToStore {
 }
 
 /**
- * Stores the message that a run starts with, or the answers that it resumes with. Answers to calls on one branch become one event on
- * that branch; the events of one message are stored together or not at all. Credentials among them are handed to the credential service, and never stored in an event.
+ * Stores the message that a run starts with, or the answers that it resumes with. Answers to calls on one branch become
+ * one event on that branch; the events of one message are stored together or not at all. Credentials among them are
+ * handed to the credential service, and never stored in an event.
  */
 export async function storeMessage(
   { invocation, committer }: RunInvocation,

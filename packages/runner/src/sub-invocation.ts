@@ -109,9 +109,10 @@ class SubInvocationCommitter extends EventCommitter {
   }
 
   /**
-   * Ends the sub-invocation, while its run continues: stores nothing more of it, and responses to the calls that it left, because no message
-   * can answer them. Returns those to requests and long-running calls, which readers of the run may know. An aborted run answers all of its
-   * calls itself, or leaves them to the process that resumes it. Never rejects.
+   * Ends the sub-invocation, while its run continues: stores nothing more of it, and responses to the calls that it
+   * left, because no message can answer them. Returns those to requests and long-running calls, which readers of the
+   * run may know. An aborted run answers all of its calls itself, or leaves them to the process that resumes it. Never
+   * rejects.
    */
   async end(): Promise<Event[]> {
     const { platform, invocationId, branch, parent, progress } = this.#context;

@@ -98,8 +98,8 @@ export class RunGoesOnError extends EventloomError {
 }
 
 /**
- * A run is recorded, but its message is not stored, so it has nothing to follow: its process is about to store it, or could not store it and
- * the record is about to expire. Retryable: follow the run again.
+ * A run is recorded, but its message is not stored, so it has nothing to follow: its process is about to store it, or
+ * could not store it and the record is about to expire. Retryable: follow the run again.
  */
 export class RunNotBegunError extends EventloomError {
   static override readonly code = 'RUN_NOT_BEGUN';
@@ -112,15 +112,18 @@ export class RunRelayError extends EventloomError {
   static override readonly retryable = true;
 }
 
-/** A reader of a run was too slow for the events that are kept, and was disconnected: the run continues, and the reader can reconnect. Retryable. */
+/**
+ * A reader of a run was too slow for the events that are kept, and was disconnected: the run continues, and the reader
+ * can reconnect. Retryable.
+ */
 export class SlowReaderError extends EventloomError {
   static override readonly code = 'SLOW_READER';
   static override readonly retryable = true;
 }
 
 /**
- * A change or a run was made, but its response is not sent, because the user's clients have not read others. Not retryable, because the change
- * would be made again: read the session.
+ * A change or a run was made, but its response is not sent, because the user's clients have not read others. Not
+ * retryable, because the change would be made again: read the session.
  */
 export class UnreadResponsesError extends EventloomError {
   static override readonly code = 'UNREAD_RESPONSES';

@@ -118,8 +118,8 @@ export interface ProtocolRequest extends CommonRequest {
    * @returns true if the run has ended; false if it was asked to end while it waits for its session, or is a live run that has not ended
    * within `limits.respondAfterMs`
    * @throws RunNotFoundError
-   * @throws RunRelayError and StorageError if the run could not be ended, SessionBusyError and UnfinishedRunError if it waits for answers and
-   * another run has its session, and the errors of `followRun`
+   * @throws RunRelayError and StorageError if the run could not be ended, SessionBusyError and UnfinishedRunError if it
+   * waits for answers and another run has its session, and the errors of `followRun`
    */
   cancelRun(request: FollowRunRequest): Promise<boolean>;
   /**

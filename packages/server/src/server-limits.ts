@@ -9,9 +9,9 @@ export interface ServerLimits {
   /** Maximum number of bytes of a request's body. Default 20 MiB. */
   readonly maxBodyBytes: number;
   /**
-   * Maximum number of bytes of all request bodies in flight: bodies that are being read, bodies of unanswered requests, and messages of
-   * active runs. A further body is refused with `SERVER_BUSY`. The last eighth is for users who have fewer bytes in flight than are left, and for
-   * bodies of up to 64 KiB whose user is not yet known. Default 256 MiB.
+   * Maximum number of bytes of all request bodies in flight: bodies that are being read, bodies of unanswered requests,
+   * and messages of active runs. A further body is refused with `SERVER_BUSY`. The last eighth is for users who have
+   * fewer bytes in flight than are left, and for bodies of up to 64 KiB whose user is not yet known. Default 256 MiB.
    */
   readonly maxBodyBytesInFlight: number;
   /**
@@ -20,15 +20,16 @@ export interface ServerLimits {
    */
   readonly maxBodyBytesInFlightPerUser: number;
   /**
-   * Maximum number of characters of responses that clients have not read yet: sessions, pages of sessions and events, artifacts, and the events
-   * of a run. Responses of up to 16 Ki characters do not count, nor do streams with small events: only text of more than 128 Ki characters at
-   * a time. A further one is refused with `SERVER_BUSY`, and a change whose response it would
-   * be before it is made. A user who has as many as are left, or more, gets no further one while others have some. Default 128 Mi.
+   * Maximum number of characters of responses that clients have not read yet: sessions, pages of sessions and events,
+   * artifacts, and the events of a run. Responses of up to 16 Ki characters do not count, nor do streams with small
+   * events: only text of more than 128 Ki characters at a time. A further one is refused with `SERVER_BUSY`, and a
+   * change whose response it would be before it is made. A user who has as many as are left, or more, gets no further
+   * one while others have some. Default 128 Mi.
    */
   readonly maxResponseChars: number;
   /**
-   * The same limit for the responses of one user. A further one is refused with `USER_LIMIT`. A larger response is possible if the user has no
-   * other one. Default 32 Mi.
+   * The same limit for the responses of one user. A further one is refused with `USER_LIMIT`. A larger response is
+   * possible if the user has no other one. Default 32 Mi.
    */
   readonly maxResponseCharsPerUser: number;
   /** Maximum number of parts in a message, an imported event or a live frame. Default 1,000. */
@@ -38,12 +39,13 @@ export interface ServerLimits {
   /** Maximum number of keys in a state, a state change or `customMetadata`; keys of their values do not count. Default 1,000. */
   readonly maxBodyKeys: number;
   /**
-   * Maximum number of keys of all objects in a body together, at any depth; 50 more for each event that a new session imports. Default 20,000.
+   * Maximum number of keys of all objects in a body together, at any depth; 50 more for each event that a new session
+   * imports. Default 20,000.
    */
   readonly maxBodyTotalKeys: number;
   /**
-   * Maximum number of values in a body, at any depth: items of lists, and values of keys; 100 more for each event that a new session imports.
-   * Default 200,000.
+   * Maximum number of values in a body, at any depth: items of lists, and values of keys; 100 more for each event that
+   * a new session imports. Default 200,000.
    */
   readonly maxBodyTotalValues: number;
   /**
@@ -59,18 +61,21 @@ export interface ServerLimits {
   /** Maximum number of active runs of one user; a further one is refused with `USER_LIMIT`. Default 100. */
   readonly maxRunsPerUser: number;
   /**
-   * Maximum number of requests that wait for a session, because a run or another request holds it, or because the storage is slow. A
-   * further one is refused with `SERVER_BUSY`. A user who has as many of them as are left, or more, gets no further one while others have some.
-   * Default 1,000.
+   * Maximum number of requests that wait for a session, because a run or another request holds it, or because the
+   * storage is slow. A further one is refused with `SERVER_BUSY`. A user who has as many of them as are left, or more,
+   * gets no further one while others have some. Default 1,000.
    */
   readonly maxQueuedRequests: number;
   /** Maximum number of requests of one user that wait for a session; a further one is refused with `USER_LIMIT`. Default 32. */
   readonly maxQueuedRequestsPerUser: number;
-  /** Maximum of `maxLlmCalls` of a run, which counts connections in a live run: an integer of at least 1, or Infinity for no maximum. Default Infinity. */
+  /**
+   * Maximum of `maxLlmCalls` of a run, which counts connections in a live run: an integer of at least 1, or Infinity
+   * for no maximum. Default Infinity.
+   */
   readonly maxLlmCalls: number;
   /**
-   * Maximum of `maxRunMs` of a run, live runs included, in milliseconds: an integer from 1 to a day, or Infinity for no maximum. A run without a
-   * `maxRunMs` gets it. Default Infinity.
+   * Maximum of `maxRunMs` of a run, live runs included, in milliseconds: an integer from 1 to a day, or Infinity for no
+   * maximum. A run without a `maxRunMs` gets it. Default Infinity.
    */
   readonly maxRunMs: number;
   /** Maximum of `maxParallelToolCalls` of a run: an integer of at least 1, or Infinity for no maximum. Default Infinity. */
@@ -120,8 +125,8 @@ export interface ServerLimits {
    */
   readonly maxRunAttempts: number;
   /**
-   * Maximum number of active runs that the server resumed by itself; further ones wait. A user with as many as are left gets the others only
-   * if no other user has left runs. Default 32.
+   * Maximum number of active runs that the server resumed by itself; further ones wait. A user with as many as are left
+   * gets the others only if no other user has left runs. Default 32.
    */
   readonly maxResumedRuns: number;
   /**

@@ -56,10 +56,11 @@ export interface ServerOptions {
    */
   readonly origins?: readonly string[] | undefined;
   /**
-   * Returns options of each run that a request starts or resumes, live runs included, such as `maxLlmCalls` or the voice. They take
-   * precedence over the fields of the request, which take precedence over the `runConfig` of the runner; `customMetadata` is merged by key.
-   * `limits.maxLlmCalls`, `limits.maxRunMs` and `limits.maxParallelToolCalls` limit them. An invalid option is reported, and the request is answered with 500.
-   * A thrown error refuses the run (ForbiddenError: 403). Default: the request and the runner decide.
+   * Returns options of each run that a request starts or resumes, live runs included, such as `maxLlmCalls` or the
+   * voice. They take precedence over the fields of the request, which take precedence over the `runConfig` of the
+   * runner; `customMetadata` is merged by key. `limits.maxLlmCalls`, `limits.maxRunMs` and
+   * `limits.maxParallelToolCalls` limit them. An invalid option is reported, and the request is answered with 500. A
+   * thrown error refuses the run (ForbiddenError: 403). Default: the request and the runner decide.
    */
   readonly runConfig?: RunConfigHook | undefined;
   /**
@@ -91,10 +92,11 @@ export interface ServerOptions {
   /** Clock and timers, to be replaced in tests. Default: those of the system. */
   readonly platform?: Platform | undefined;
   /**
-   * Called with every failure of the server itself (status 500 and above), but at most once a minute while the server is full, and with the
-   * storage failure of each run that stays open without an end, or that can be neither resumed nor closed. If it throws or returns a promise that rejects, that error is reported
-   * through `platform.background`. A runner reports failures of its background work, such as the renewal of a lease, through
-   * `background` of its own platform. Default: `console.error`.
+   * Called with every failure of the server itself (status 500 and above), but at most once a minute while the server
+   * is full, and with the storage failure of each run that stays open without an end, or that can be neither resumed
+   * nor closed. If it throws or returns a promise that rejects, that error is reported through `platform.background`. A
+   * runner reports failures of its background work, such as the renewal of a lease, through `background` of its own
+   * platform. Default: `console.error`.
    */
   readonly onError?: ((error: unknown) => void) | undefined;
 }

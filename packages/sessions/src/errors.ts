@@ -21,7 +21,10 @@ export function notFoundError(key: SessionKey): SessionNotFoundError {
   return new SessionNotFoundError(`${describe(key)} does not exist`);
 }
 
-/** Returns the error for a session object that is not the stored session: it was deleted since it was read, and possibly created again, or never stored. */
+/**
+ * Returns the error for a session object that is not the stored session: it was deleted since it was read, and possibly
+ * created again, or never stored.
+ */
 export function deletedError(key: SessionKey): SessionNotFoundError {
   return new SessionNotFoundError(
     `${describe(key)} is not stored, or was deleted after it was read; read it again with getSession`,

@@ -51,7 +51,10 @@ export interface CreatedSession {
   readonly state: readonly StateEntry[];
 }
 
-/** Size at which a database ends a page of a listing, in characters of state or of events as JSON. A single session or event may be larger. */
+/**
+ * Size at which a database ends a page of a listing, in characters of state or of events as JSON. A single session or
+ * event may be larger.
+ */
 export const MAX_PAGE_CHARS: number = 16 * 1024 * 1024;
 
 /** Selects the events to read: those that meet every condition, and of them the newest `limit`. */
@@ -244,11 +247,12 @@ export interface RecordChanges {
  *
  * Methods throw a StorageError if the storage fails. Their changes may have been stored nevertheless.
  *
- * Every method is one transaction. A lease of a session is live from `claimLease` until it is released, until a later lease is granted, or,
- * once it expired (`nowMs` reached the last claim, renewal or append plus `ttlMs`), until another claims the session or appends to it
- * without a lease. A write under a lease is accepted exactly while the lease is live, expired or not, but an append is stale too if it would
- * leave a gap: if the session lacks the event that this service stored last under the lease, or that was the last one when it granted the lease,
- * because the database was restored or replaced by a copy. A storage that cannot lose events need not check that. A session that is created
+ * Every method is one transaction. A lease of a session is live from `claimLease` until it is released, until a later
+ * lease is granted, or, once it expired (`nowMs` reached the last claim, renewal or append plus `ttlMs`), until another
+ * claims the session or appends to it without a lease. A write under a lease is accepted exactly while the lease is
+ * live, expired or not, but an append is stale too if it would leave a gap: if the session lacks the event that this
+ * service stored last under the lease, or that was the last one when it granted the lease, because the database was
+ * restored or replaced by a copy. A storage that cannot lose events need not check that. A session that is created
  * again gets higher epochs than any earlier session with the same key, so that old leases stay invalid.
  */
 export interface SessionDriver {
@@ -271,8 +275,9 @@ export interface SessionDriver {
   readEvents(key: SessionKey, window: EventWindow): MaybePromise<StoredEventWindow | undefined>;
 
   /**
-   * Counts the events of a window that together have at most about this many bytes as JSON: its newest with a limit, otherwise its oldest.
-   * Returns at least 1, also for a session that does not exist. Ignores the times of the window. Absent in a driver whose events are in memory.
+   * Counts the events of a window that together have at most about this many bytes as JSON: its newest with a limit,
+   * otherwise its oldest. Returns at least 1, also for a session that does not exist. Ignores the times of the window.
+   * Absent in a driver whose events are in memory.
    */
   countWithin?(key: SessionKey, window: EventWindow, maxBytes: number): MaybePromise<number>;
 
@@ -291,8 +296,8 @@ export interface SessionDriver {
   appendEvent(append: EventAppend): MaybePromise<AppendOutcome>;
 
   /**
-   * Throws the SizeLimitError with which `appendEvent` would refuse the event or its state, even if the session is locked. Changes nothing, and does
-   * nothing for a session that does not exist. Absent in a driver without limits.
+   * Throws the SizeLimitError with which `appendEvent` would refuse the event or its state, even if the session is
+   * locked. Changes nothing, and does nothing for a session that does not exist. Absent in a driver without limits.
    */
   checkAppend?(check: AppendCheck): MaybePromise<void>;
 
@@ -326,8 +331,8 @@ export interface SessionDriver {
   renewLease(lease: SessionLease, nowMs: number): MaybePromise<boolean>;
 
   /**
-   * Ends a live lease and its open run. With `keepRunOpen` the run stays open, with one attempt less for `without-attempt`. Returns false, and
-   * changes nothing, if the lease is not live.
+   * Ends a live lease and its open run. With `keepRunOpen` the run stays open, with one attempt less for
+   * `without-attempt`. Returns false, and changes nothing, if the lease is not live.
    */
   releaseLease(lease: SessionLease, keepRunOpen: KeepRunOpen, changes?: RecordChanges): MaybePromise<boolean>;
 

@@ -23,8 +23,8 @@ export async function* toSessionLines(
  * Parses text of `toSessionLines` into the records of a session, for `importSession`, which checks them. Takes the chunks of a file or a
  * request body, as text or UTF-8 bytes; a chunk may end in the middle of a line. Blank lines are skipped.
  *
- * @throws InvalidRequestError, while iterating, for a value without chunks, for a line that is not JSON (with its number) and for bytes that are
- * not UTF-8
+ * @throws InvalidRequestError, while iterating, for a value without chunks, for a line that is not JSON (with its
+ * number) and for bytes that are not UTF-8
  *
  * @example
  * import { createReadStream } from 'node:fs';

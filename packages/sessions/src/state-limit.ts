@@ -3,8 +3,9 @@ import { weigh } from '@eventloom/core/internal';
 import type { StateEntry } from './session-driver.ts';
 
 /**
- * Maximum size of the state of an app, of a user and of a session, in bytes. Each run reads all three as a whole, and a user has many runs at
- * once; an object of Cloudflare has 128 MB of memory. The session's own state has room for one value of 16 MiB and a little more.
+ * Maximum size of the state of an app, of a user and of a session, in bytes. Each run reads all three as a whole, and a
+ * user has many runs at once; an object of Cloudflare has 128 MB of memory. The session's own state has room for one
+ * value of 16 MiB and a little more.
  */
 export const MAX_STATE_BYTES: Readonly<Record<StateWrite['scope'], number>> = {
   app: 4_000_000,
@@ -29,7 +30,8 @@ export function stateTooLarge(scope: string, bytes: number): SizeLimitError {
 }
 
 /**
- * Checks the state of a session after a write, for drivers that have it in memory. Counts characters, not bytes, without quotes and escapes.
+ * Checks the state of a session after a write, for drivers that have it in memory. Counts characters, not bytes,
+ * without quotes and escapes.
  *
  * @param before the merged state before the write
  * @param after the merged state after it

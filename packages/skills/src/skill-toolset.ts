@@ -39,8 +39,8 @@ export interface SkillToolsetOptions extends BaseToolsetOptions {
    */
   readonly codeExecutor?: BaseCodeExecutor | undefined;
   /**
-   * True adds the tool `run_skill_inline_script`, with which the model runs JavaScript that it writes, in the `codeExecutor`. A person confirms
-   * each script. Default false.
+   * True adds the tool `run_skill_inline_script`, with which the model runs JavaScript that it writes, in the
+   * `codeExecutor`. A person confirms each script. Default false.
    */
   readonly allowInlineScripts?: boolean | undefined;
   /**

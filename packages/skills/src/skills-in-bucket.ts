@@ -30,7 +30,8 @@ const MAX_OBJECTS = 20 * MAX_FILES;
  * @example
  * import { loadAllSkillsInBucket, type SkillBucket, SkillToolset } from '@eventloom/skills';
  *
- * const createToolset = async (env: { SKILLS: SkillBucket }) => new SkillToolset({ skills: await loadAllSkillsInBucket(env.SKILLS, 'skills/') });
+ * const createToolset = async (env: { SKILLS: SkillBucket }) => new SkillToolset({ skills: await
+ * loadAllSkillsInBucket(env.SKILLS, 'skills/') });
  */
 export async function loadAllSkillsInBucket(bucket: SkillBucket, prefix = ''): Promise<Skill[]> {
   if (typeof bucket?.list !== 'function')

@@ -23,8 +23,8 @@ export interface ToolDescription {
 }
 
 /**
- * Describes an agent and all agents and tools that it runs, each agent once: several may call the same one, or call each other in a circle. Names
- * toolsets without listing their tools.
+ * Describes an agent and all agents and tools that it runs, each agent once: several may call the same one, or call
+ * each other in a circle. Names toolsets without listing their tools.
  */
 export function describeAgent(agent: BaseAgent, described = new Set<BaseAgent>()): AgentDescription {
   const model = modelName('model' in agent ? agent.model : undefined);

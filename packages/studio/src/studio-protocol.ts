@@ -21,8 +21,8 @@ export interface StudioOptions {
   /** Reads the files of the page: `studioFiles()` of `@eventloom/studio/node` on Node, `assetFiles` on Workers. */
   readonly files: StudioFiles;
   /**
-   * Messages that the page offers in a session until the user writes another one, by app. Default: a question about the agent's abilities, in an
-   * empty session.
+   * Messages that the page offers in a session until the user writes another one, by app. Default: a question about the
+   * agent's abilities, in an empty session.
    */
   readonly prompts?: Readonly<Record<string, readonly string[]>> | undefined;
   /** Prices of a million tokens by the `modelVersion` of replies, from which the page computes costs. Default: no costs. */

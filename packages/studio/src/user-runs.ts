@@ -112,8 +112,8 @@ const SESSIONS_PER_PAGE = 50;
 const MAX_EVENTS = 200;
 
 /**
- * Lists the runs of a user that wait for an answer, in a page of the user's sessions, latest first. Their records say `completed`, so they are
- * found by their calls. A page may be empty although more sessions follow.
+ * Lists the runs of a user that wait for an answer, in a page of the user's sessions, latest first. Their records say
+ * `completed`, so they are found by their calls. A page may be empty although more sessions follow.
  */
 export async function listWaitingRuns(
   request: ProtocolRequest,

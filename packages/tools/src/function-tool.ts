@@ -51,9 +51,10 @@ export interface ToolOptions<P extends ToolInputParameters = undefined> {
    */
   readonly parameters?: P;
   /**
-   * The function itself, sync or async. It gets the checked arguments and a `ToolContext`, and returns the result for the model: what
-   * `JSON.stringify` makes of an object, and any other value as `{ result: value }`. If the function throws, the run continues, and the model gets
-   * `{ error: message }`; also for a result that would lose its content in JSON, such as a `Response`, an `Error`, a `Map` or NaN.
+   * The function itself, sync or async. It gets the checked arguments and a `ToolContext`, and returns the result for
+   * the model: what `JSON.stringify` makes of an object, and any other value as `{ result: value }`. If the function
+   * throws, the run continues, and the model gets `{ error: message }`; also for a result that would lose its content
+   * in JSON, such as a `Response`, an `Error`, a `Map` or NaN.
    *
    * A generator function shows progress: each JSON value that it yields is streamed immediately, in a partial event of the kind
    * `tool.response`. The result for the model is the value that it returns, otherwise a `FinalToolResult` that it yields last, otherwise
@@ -72,8 +73,9 @@ export interface ToolOptions<P extends ToolInputParameters = undefined> {
    */
   readonly idempotent?: boolean;
   /**
-   * Maximum time of a call in milliseconds; at most 24 days. Then `toolContext.abortSignal` fires, what the tool returns later is ignored, and the
-   * model gets a ToolTimeoutError as `{ error }`, as if the tool had thrown it. The time for which a person is asked does not count. Default: no limit.
+   * Maximum time of a call in milliseconds; at most 24 days. Then `toolContext.abortSignal` fires, what the tool
+   * returns later is ignored, and the model gets a ToolTimeoutError as `{ error }`, as if the tool had thrown it. The
+   * time for which a person is asked does not count. Default: no limit.
    */
   readonly timeoutMs?: number | undefined;
   /**
@@ -274,9 +276,10 @@ const NOTE =
   'The result comes later. After one call, even if it returns a pending status, do not call this tool again for the same request.';
 
 /**
- * A tool whose result comes after the run, for example when a person decides or another system works for hours. The function starts the
- * work and may return a first status for the model, or nothing (null or undefined). The event of the call lists its id in `longRunningToolIds`. The client later sends the
- * result in a message, as a `functionResponse` with that id and name, and the agent continues.
+ * A tool whose result comes after the run, for example when a person decides or another system works for hours. The
+ * function starts the work and may return a first status for the model, or nothing (null or undefined). The event of
+ * the call lists its id in `longRunningToolIds`. The client later sends the result in a message, as a
+ * `functionResponse` with that id and name, and the agent continues.
  *
  * @example
  * const requestRefund = new LongRunningFunctionTool({

@@ -4,8 +4,8 @@ import { onTestFinished, vi } from 'vitest';
 const packages = new URL('../../../packages/', import.meta.url).href;
 let copies = 0;
 
-// Node itself loads the modules of these tests, and vitest cannot reset those. From the call to the end of the test, imports load another copy
-// of the modules of packages.
+// Node itself loads the modules of these tests, and vitest cannot reset those. From the call to the end of the test,
+// imports load another copy of the modules of packages.
 vi.resetModules = () => {
   const query = `?copy=${++copies}`;
   const hooks = registerHooks({

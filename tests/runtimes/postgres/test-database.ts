@@ -20,7 +20,10 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   return database;
 }
 
-/** Gives the tests of a file or a `describe` a database, and connections to it. Both exist from before its first test until after its last. */
+/**
+ * Gives the tests of a file or a `describe` a database, and connections to it. Both exist from before its first test
+ * until after its last.
+ */
 export function useTestDatabase(): { readonly url: string; readonly pool: Pool } {
   const database = planDatabase();
   const pool = new Pool({ connectionString: database.url });

@@ -19,7 +19,10 @@ interface A2aServerLibraries {
   };
 }
 
-/** Loads `express` and `@a2a-js/sdk`, which the program has installed beside this package. @throws ConfigurationError for one that is missing */
+/**
+ * Loads `express` and `@a2a-js/sdk`, which the program has installed beside this package.
+ * @throws ConfigurationError for one that is missing
+ */
 export function loadA2aServer(): A2aServerLibraries {
   const require = createRequire(import.meta.url);
   try {

@@ -31,7 +31,10 @@ interface AgentFileFault {
 /** Reads the YAML file at a path that is relative to the folder of another file; without it, to the folder of the first file. */
 export type ReadAgentFile = (path: string, from?: AgentFile) => AgentFile | AgentFileFault;
 
-/** Opens the folder of the first file. Its reader reads this file and files below its folder; it follows links, and refuses those that lead out. */
+/**
+ * Opens the folder of the first file. Its reader reads this file and files below its folder; it follows links, and
+ * refuses those that lead out.
+ */
 export function openAgentFiles(firstPath: string): { readonly first: string; readonly read: ReadAgentFile } {
   const folder = dirname(firstPath);
   const read: ReadAgentFile = (path, from) => {

@@ -34,7 +34,10 @@ export function findVariable(name: string, ofProcess: Variables, folder: string)
   return ofFile.variables[name] || undefined;
 }
 
-/** Returns a sentence about a file `.env` that exists and cannot be read, for an error about a missing variable; otherwise an empty text. */
+/**
+ * Returns a sentence about a file `.env` that exists and cannot be read, for an error about a missing variable;
+ * otherwise an empty text.
+ */
 export function describeDotEnv(): string {
   return ofFile?.fault === undefined ? '' : ` The file ${join(ofFile.folder, '.env')} cannot be read: ${ofFile.fault}.`;
 }

@@ -16,8 +16,8 @@ interface FolderLimits {
 }
 
 /**
- * Reads the text files of a folder and of those below it, in the order of their paths. Files and folders whose names begin with a dot, links, and files that are
- * not UTF-8 are left out.
+ * Reads the text files of a folder and of those below it, in the order of their paths. Files and folders whose names
+ * begin with a dot, links, and files that are not UTF-8 are left out.
  * @throws ConfigurationError above a limit
  */
 export async function readTextFiles(folder: string, { maxFiles, maxBytes }: FolderLimits): Promise<TextFile[]> {

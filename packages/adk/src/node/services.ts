@@ -22,9 +22,10 @@ import { SqliteSessionService } from '@eventloom/sessions/sqlite';
 import { readVariable } from './environment.ts';
 
 /**
- * Opens the sessions of a URL for a class or a function, the caller: `sqlite://` with a path, `sqlite://:memory:`, or `postgres://`, for which the package `pg` must be installed.
- * @throws ConfigurationError for another URL, without `pg`, for a database that cannot be opened, and for a SQLite file with the ADK's own tables. In
- * PostgreSQL the first call throws for these tables
+ * Opens the sessions of a URL for a class or a function, the caller: `sqlite://` with a path, `sqlite://:memory:`, or
+ * `postgres://`, for which the package `pg` must be installed.
+ * @throws ConfigurationError for another URL, without `pg`, for a database that cannot be opened, and for a SQLite file
+ * with the ADK's own tables. In PostgreSQL the first call throws for these tables
  */
 export function openDatabaseSessions(url: string, caller: string): BaseSessionService {
   if (typeof url !== 'string')
@@ -70,7 +71,10 @@ function hasAdkTables(path: string): boolean {
   }
 }
 
-/** Returns a pool whose connections are refused for a database with the ADK's own tables. Their sessions cannot be read, so the program would find none. */
+/**
+ * Returns a pool whose connections are refused for a database with the ADK's own tables. Their sessions cannot be read,
+ * so the program would find none.
+ */
 export function refuseAdkTables(pool: PostgresPool): PostgresPool {
   let isChecked = false;
   return {
@@ -128,8 +132,8 @@ interface GcsOptions {
 }
 
 /**
- * Opens the artifacts of a bucket, with the credentials of the options or those of the environment, for which the package `google-auth-library` must be
- * installed. An emulator, which `STORAGE_EMULATOR_HOST` names, needs none.
+ * Opens the artifacts of a bucket, with the credentials of the options or those of the environment, for which the
+ * package `google-auth-library` must be installed. An emulator, which `STORAGE_EMULATOR_HOST` names, needs none.
  * @throws ConfigurationError for an invalid value
  */
 export function openGcsArtifacts(bucket: string, options: GcsOptions = {}): DriverArtifactService {
@@ -255,7 +259,10 @@ function toBase64File({ contentEncoding = 'base64', ...file }: EncodedFile): Cod
   return file;
 }
 
-/** Creates an executor that runs Python, JavaScript and shell scripts in processes of this machine. @throws ConfigurationError for an invalid value */
+/**
+ * Creates an executor that runs Python, JavaScript and shell scripts in processes of this machine.
+ * @throws ConfigurationError for an invalid value
+ */
 export function openLocalExecutor({
   timeoutSeconds = 30,
   commandPath = process.execPath,

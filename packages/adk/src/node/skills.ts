@@ -6,7 +6,10 @@ import { SkillError } from '@eventloom/skills';
 /** Folders that have no skills: hidden ones, and those of package managers. */
 const IGNORED = /^\.|^(node_modules|__pycache__|venv)$/;
 
-/** Returns the folders below a folder that have a SKILL.md or skill.md, in the order of their names. @throws SkillError for a path that is not a folder */
+/**
+ * Returns the folders below a folder that have a SKILL.md or skill.md, in the order of their names.
+ * @throws SkillError for a path that is not a folder
+ */
 export async function findSkillDirs(base: string): Promise<string[]> {
   try {
     return await findBelow(base);

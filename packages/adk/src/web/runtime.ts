@@ -54,7 +54,10 @@ export function openFileArtifacts(_rootDirOrUri: string): DriverArtifactService 
   );
 }
 
-/** Opens the artifacts of a bucket. @throws ConfigurationError without `accessToken`: outside Node there are no credentials in the environment */
+/**
+ * Opens the artifacts of a bucket.
+ * @throws ConfigurationError without `accessToken`: outside Node there are no credentials in the environment
+ */
 export function openGcsArtifacts(
   bucket: string,
   {

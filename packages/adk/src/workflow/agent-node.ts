@@ -142,8 +142,8 @@ function seesConversation(agent: LlmAgent): boolean {
 }
 
 /**
- * Returns true for the input of an agent that sees the conversation, if the input is neither the user's message nor the last text of a node in a scope that the
- * agent sees.
+ * Returns true for the input of an agent that sees the conversation, if the input is neither the user's message nor the
+ * last text of a node in a scope that the agent sees.
  */
 function isUnread(input: unknown, { mode }: LlmAgent, place: NodePlace): boolean {
   const { runs, invocationContext, isolationScope, hasBegun } = place;
@@ -258,7 +258,10 @@ function isEnd({ actions, content }: Event): boolean {
   return actions.endOfAgent === true && !content;
 }
 
-/** Returns the whole event with the agent's answer as the output of its node, unless the answer was refused. The result of a task is an output already. */
+/**
+ * Returns the whole event with the agent's answer as the output of its node, unless the answer was refused. The result
+ * of a task is an output already.
+ */
 function withOutput({ mode, outputSchema }: LlmAgent, event: Event): Event {
   const { content, output, errorCode } = event;
   if (mode === 'task' || output !== undefined || errorCode === OutputSchemaError.code) return event;

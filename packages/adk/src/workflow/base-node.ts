@@ -24,8 +24,8 @@ export interface BaseNodeConfig {
   /** Shown to models when the node is a tool. Default: empty. */
   description?: string | undefined;
   /**
-   * True runs a node that asked a person again when the answer came; false makes the answer its output. A node whose `context.runNode` asked runs
-   * again in both cases, and gets the answer from there. Default false.
+   * True runs a node that asked a person again when the answer came; false makes the answer its output. A node whose
+   * `context.runNode` asked runs again in both cases, and gets the answer from there. Default false.
    */
   rerunOnResume?: boolean | undefined;
   /** True lets nodes after this one run only if it has an output or a route. Default false. */
@@ -36,9 +36,15 @@ export interface BaseNodeConfig {
   timeout?: number | undefined;
   inputSchema?: SchemaLike | undefined;
   outputSchema?: SchemaLike | undefined;
-  /** Schema of an object whose properties are the keys that `context.state` may write. Keys with a prefix are not checked. Default: that of the outer node. */
+  /**
+   * Schema of an object whose properties are the keys that `context.state` may write. Keys with a prefix are not
+   * checked. Default: that of the outer node.
+   */
   stateSchema?: SchemaLike | undefined;
-  /** Agents in the node see only events with the same scope and events without one. `true` makes a scope for each run. Default: that of the outer node. */
+  /**
+   * Agents in the node see only events with the same scope and events without one. `true` makes a scope for each run.
+   * Default: that of the outer node.
+   */
   isolationScope?: string | true | undefined;
 }
 
@@ -245,7 +251,10 @@ function isAnswerOfAgent({ executionId, nodeInfo }: Event): boolean {
   return executionId !== undefined && nodeInfo?.messageAsOutput === true && nodeInfo.path === undefined;
 }
 
-/** Returns the event of an agent that is not the node's own. The result of a task keeps its output, which the agent that handed over the task reads. */
+/**
+ * Returns the event of an agent that is not the node's own. The result of a task keeps its output, which the agent that
+ * handed over the task reads.
+ */
 function withoutOutput(event: Event, { isolationScope }: AdkNodeContext): Event {
   if (event.isolationScope !== isolationScope) return asTaskResult(event);
   const { output: _, nodeInfo: { messageAsOutput: __, ...nodeInfo } = {}, ...said } = event;

@@ -13,7 +13,10 @@ export type NodeLike = RunnableNode | 'START';
 
 /** Options of `node`, for programs that were written for `@google/adk`. They replace those of the value. */
 export interface AdkNodeOptions extends Partial<Omit<BaseNodeConfig, 'waitForOutput'>> {
-  /** The credential that a function needs. If the user gave none, the node asks for it and waits. Refused for other nodes than those of functions. */
+  /**
+   * The credential that a function needs. If the user gave none, the node asks for it and waits. Refused for other
+   * nodes than those of functions.
+   */
   authConfig?: AuthConfig | undefined;
   /** True runs the node once for each item of its input, which is a list, and makes a list of the outputs. Default false. */
   parallelWorker?: boolean | undefined;
@@ -161,7 +164,10 @@ export class RenamedNode extends BaseNode {
   }
 }
 
-/** Returns true for the list of agents that a field of a node holds. A class of the program may have a field of that name for something else. */
+/**
+ * Returns true for the list of agents that a field of a node holds. A class of the program may have a field of that
+ * name for something else.
+ */
 function isAgentList(value: unknown): boolean {
   return Array.isArray(value) && value.every(isBaseAgent);
 }

@@ -27,7 +27,10 @@ export class EarlierRuns {
     return prior.isDone ? prior.end : Math.max(prior.end, prior.answeredAt);
   }
 
-  /** Takes the next earlier run of a node from the history. A task agent that spoke without finishing its task speaks again after a message: its run is the newest of these. */
+  /**
+   * Takes the next earlier run of a node from the history. A task agent that spoke without finishing its task speaks
+   * again after a message: its run is the newest of these.
+   */
   take(nodePath: string, node: BaseNode): NodeRecord | undefined {
     let prior = this.history.take(nodePath, node);
     while (prior && isUnfinishedTask(node, prior)) {
@@ -60,7 +63,10 @@ export class EarlierRuns {
     return { ...done, output: values.length === 1 ? values[0] : values };
   }
 
-  /** Does what is left to do for a run that is not repeated: a run that is done is stored as such, and the open questions of another are asked again. */
+  /**
+   * Does what is left to do for a run that is not repeated: a run that is done is stored as such, and the open
+   * questions of another are asked again.
+   */
   async settle(
     prior: NodeRecord,
     known: NodeResult,

@@ -40,8 +40,8 @@ export interface FunctionNodeConfig extends Partial<Omit<BaseNodeConfig, 'name'>
 const FUNCTION_OPTIONS: OptionRules<FunctionNodeConfig & BaseNodeConfig> = { ...NODE_OPTIONS, authConfig: 'object' };
 
 /**
- * A node that calls a function. The value that the function returns, or yields last, is the output. A `Content` is shown and is not the output; an
- * event may have both, and a `route`.
+ * A node that calls a function. The value that the function returns, or yields last, is the output. A `Content` is
+ * shown and is not the output; an event may have both, and a `route`.
  *
  * @example
  * const shout = new FunctionNode<string, string>('shout', (_context, text) => text.toUpperCase());

@@ -110,7 +110,10 @@ export class NodeAttempts {
       );
   }
 
-  /** Runs one attempt, inside an operation if the run is observed. The node of a root workflow is the agent, which has an operation already. */
+  /**
+   * Runs one attempt, inside an operation if the run is observed. The node of a root workflow is the agent, which has
+   * an operation already.
+   */
   #attempt(node: BaseNode, context: AdkNodeContext, name: string, input: unknown): Promise<void> {
     const { invocationContext: own } = context;
     const { operations } = own.invocation;

@@ -59,7 +59,10 @@ export interface NodePlace {
   /** Names of the outer nodes and of this one, joined by dots. */
   readonly nodePath: string;
   readonly runId: string;
-  /** Numbers of the runs of the outer nodes and of this one, joined by dots. Each counts within one run of the node around it, runs before the workflow was continued included. */
+  /**
+   * Numbers of the runs of the outer nodes and of this one, joined by dots. Each counts within one run of the node
+   * around it, runs before the workflow was continued included.
+   */
   readonly activation: string;
   readonly branch: string | undefined;
   readonly isolationScope: string | undefined;
@@ -96,7 +99,10 @@ export function withNode({ nodePath, outputFor }: NodePlace, event: Event): Even
   return { ...event, nodeInfo: { ...nodeInfo, outputFor: [nodePath, ...outputFor] } };
 }
 
-/** The parameter of a node's function in a workflow of programs that were written for `@google/adk`: state, answers of people, and ways to run other nodes. Each run of a node has its own. */
+/**
+ * The parameter of a node's function in a workflow of programs that were written for `@google/adk`: state, answers of
+ * people, and ways to run other nodes. Each run of a node has its own.
+ */
 export class AdkNodeContext implements NodeResult {
   /** The name of the class in error messages. */
   static readonly name: string = 'NodeContext';
@@ -215,8 +221,9 @@ export class AdkNodeContext implements NodeResult {
   }
 
   /**
-   * Runs another node and resolves to its result. Runs that completed are not repeated when the workflow is continued: their stored result is
-   * returned. If the node waits for a person, the call does not return, and this node waits as well.
+   * Runs another node and resolves to its result. Runs that completed are not repeated when the workflow is continued:
+   * their stored result is returned. If the node waits for a person, the call does not return, and this node waits as
+   * well.
    * @throws DynamicNodeFailError if the node failed
    * @throws ConfigurationError for a value that cannot run, and for an invalid `runId`
    */
@@ -258,7 +265,10 @@ class DynamicRuns {
     return running;
   }
 
-  /** Returns the id of a run. @throws ConfigurationError for an empty id, and if a number is given for some runs of a node and not for others */
+  /**
+   * Returns the id of a run.
+   * @throws ConfigurationError for an empty id, and if a number is given for some runs of a node and not for others
+   */
   identify(name: string, runId: string | undefined): string {
     const count = this.#counts.get(name) ?? 0;
     if (runId?.trim() === '')

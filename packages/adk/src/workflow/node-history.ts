@@ -54,9 +54,9 @@ interface Said {
 }
 
 /**
- * The runs of a workflow's nodes before it was continued: in an earlier message that a node waits for, or in a process that was lost. They are read from
- * the events of the invocation, and from those before it that ended with a question. The n-th run of a node is its n-th in the continued workflow.
- * Sessions of the ADK are read as well.
+ * The runs of a workflow's nodes before it was continued: in an earlier message that a node waits for, or in a process
+ * that was lost. They are read from the events of the invocation, and from those before it that ended with a question.
+ * The n-th run of a node is its n-th in the continued workflow. Sessions of the ADK are read as well.
  */
 export class AdkNodeHistory {
   readonly #said = new Map<string, Said[]>();
@@ -114,7 +114,8 @@ export class AdkNodeHistory {
       if (path === undefined || event.partial === true || event.object === ObjectType.agentInput) continue;
       isContinued = true;
       const { longRunningToolIds: ids = [] } = event;
-      // Open questions are yielded again to the reader of a later run. In sessions of the ADK, outer nodes report the questions of inner ones.
+      // Open questions are yielded again to the reader of a later run. In sessions of the ADK, outer nodes report the
+      // questions of inner ones.
       const isReport = (id: string): boolean => open.get(id)?.paths.has(path) === true || !callOf(event, id);
       if (ids.length > 0 && ids.every(isReport)) continue;
       this.#add(path, { position, event });
@@ -177,8 +178,8 @@ export class AdkNodeHistory {
 }
 
 /**
- * Divides the events of a node into its runs. The event of its end ends a run. Otherwise an output or a route does, unless the node may go on, and a
- * question whose answer is the output.
+ * Divides the events of a node into its runs. The event of its end ends a run. Otherwise an output or a route does,
+ * unless the node may go on, and a question whose answer is the output.
  */
 function toRecords(said: readonly Said[], { rerunOnResume, endsWithOutput }: BaseNode): NodeRecord[] {
   const records: NodeRecord[] = [];
@@ -256,9 +257,9 @@ export function nodeEndOf({ actions }: Event): NodeEnd | undefined {
 }
 
 /**
- * The events of the invocation, in order. Those right before it that ended with an open question come first, if its message has answers: a
- * session of the ADK has the question and its answer in different invocations. If the workflow is repeated in the invocation, only the events of
- * this execution and the user's.
+ * The events of the invocation, in order. Those right before it that ended with an open question come first, if its
+ * message has answers: a session of the ADK has the question and its answer in different invocations. If the workflow
+ * is repeated in the invocation, only the events of this execution and the user's.
  */
 function eventsOfRun(context: InvocationContext): { readonly events: Event[]; readonly isRepeated: boolean } {
   const { invocation, invocationId } = context;
@@ -320,8 +321,8 @@ export function callContextOf(context: InvocationContext): InvocationContext | u
 }
 
 /**
- * The events of an agent that is called as a tool, and of the agents that it runs, in order; undefined for an agent that is not called as a tool. The
- * agent's view of the session lacks the answers to questions of agents in its nodes.
+ * The events of an agent that is called as a tool, and of the agents that it runs, in order; undefined for an agent
+ * that is not called as a tool. The agent's view of the session lacks the answers to questions of agents in its nodes.
  */
 function eventsOfCall(context: InvocationContext): Event[] | undefined {
   const call = callContextOf(context);
@@ -403,8 +404,8 @@ function schemaOf(call: FunctionCall | undefined): unknown {
 }
 
 /**
- * Returns the value of an answer. Clients send `{ result }`, or an object that is the answer itself. A text is read as JSON if the schema does
- * not accept texts.
+ * Returns the value of an answer. Clients send `{ result }`, or an object that is the answer itself. A text is read as
+ * JSON if the schema does not accept texts.
  */
 export function unwrapAnswer(response: unknown, schema: unknown): unknown {
   if (!isRecord(response)) return response;

@@ -80,7 +80,10 @@ export function delayMsAfter(config: PreparedRetryConfig, attempt: number, rando
   return Math.min(LONGEST_MS, Math.min(maxDelay, Math.max(0, delay * (1 + jitter * (2 * random() - 1)))) * 1000);
 }
 
-/** Returns the names by which a retry config can select an error: that of its class, and its own. A value that is not an object has its type as name. */
+/**
+ * Returns the names by which a retry config can select an error: that of its class, and its own. A value that is not an
+ * object has its type as name.
+ */
 export function namesOf(error: unknown): string[] {
   if (typeof error !== 'object' || error === null) return [typeof error];
   if (!(error instanceof Error)) return [error.constructor?.name ?? 'Object'];

@@ -13,7 +13,11 @@ export class StateSchema {
     this.#values = valueSchemasOf(schema);
   }
 
-  /** Checks a write to state. @throws StateSchemaError for a key without a prefix that the schema does not have, and for a value that does not match */
+  /**
+   * Checks a write to state.
+   * @throws StateSchemaError for a key without a prefix that the schema does not have, and for a value that does not
+   * match
+   */
   check(key: string, value: unknown): void {
     if (key.includes(':') || !this.#values) return;
     const declared = this.#values.get(key);

@@ -35,7 +35,10 @@ import type { AdkNodeContext } from './node-context.ts';
 /** Options of a tool node. */
 export type ToolNodeConfig = Partial<BaseNodeConfig>;
 
-/** A node that calls a tool. Its input are the arguments: an object, or its JSON. Its output is the result of the tool, `{ error }` if the tool throws. */
+/**
+ * A node that calls a tool. Its input are the arguments: an object, or its JSON. Its output is the result of the tool,
+ * `{ error }` if the tool throws.
+ */
 export class ToolNode extends BaseNode {
   readonly tool: BaseTool;
 

@@ -163,7 +163,10 @@ test('the turn of an agent in a node looks at no calls of earlier runs', async (
   expect(all).not.toHaveBeenCalled();
 });
 
-/** Runs a workflow of an agent and a last node, and answers its questions one after the other. Returns what ran, in order, and the loose ends. */
+/**
+ * Runs a workflow of an agent and a last node, and answers its questions one after the other. Returns what ran, in
+ * order, and the loose ends.
+ */
 async function answerEach(
   agentOf: (ran: string[]) => NodeLike,
   { onEvent, order = 'first' }: { onEvent?: (event: Event) => void; order?: 'first' | 'last' } = {},

@@ -42,7 +42,10 @@ interface Outer {
 /** The place of a run below the node that runs it. */
 interface RunPlace extends AdkRunNodeOptions {
   readonly runId: string;
-  /** Number of the run in the graph of the outer node: another attempt of that node does not repeat it once it is done. Default: the next one. */
+  /**
+   * Number of the run in the graph of the outer node: another attempt of that node does not repeat it once it is done.
+   * Default: the next one.
+   */
   readonly number?: number | undefined;
   /** Default: the path of the outer node and the name. */
   readonly nodePath?: string | undefined;
@@ -135,7 +138,8 @@ export class WorkflowRun implements NodeRuns {
   }
 
   /**
-   * Runs a node, or returns the result of a run that completed before the workflow was continued. A result with `interruptIds` waits for a person.
+   * Runs a node, or returns the result of a run that completed before the workflow was continued. A result with
+   * `interruptIds` waits for a person.
    * @throws the error of the last attempt
    */
   async runNode(outer: Outer, node: BaseNode, input: unknown, options: RunPlace): Promise<NodeResult> {

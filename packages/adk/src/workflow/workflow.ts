@@ -49,8 +49,9 @@ interface Trigger {
 }
 
 /**
- * Nodes that run in the order of the edges between them. The output of a node is the input of those after it; a node whose event has a `route`
- * leads only along the edges with that route. A workflow is an agent: a runner runs it, and so does anything else that runs agents.
+ * Nodes that run in the order of the edges between them. The output of a node is the input of those after it; a node
+ * whose event has a `route` leads only along the edges with that route. A workflow is an agent: a runner runs it, and
+ * so does anything else that runs agents.
  *
  * A node that asks a person pauses the workflow. Nodes that are done are not run again.
  *
@@ -185,8 +186,9 @@ class GraphTurn {
   }
 
   /**
-   * Starts the nodes that are to run and do not run already. Nodes that ran before the workflow was continued come first, one after another in the order
-   * in which they ended, so that each run of a node behind them is that of the same trigger again.
+   * Starts the nodes that are to run and do not run already. Nodes that ran before the workflow was continued come
+   * first, one after another in the order in which they ended, so that each run of a node behind them is that of the
+   * same trigger again.
    */
   #start(): void {
     if (this.#known !== undefined && this.#running.has(this.#known)) return;
@@ -248,8 +250,8 @@ class GraphTurn {
   }
 
   /**
-   * Schedules the nodes that follow a node. A node that requires all its predecessors is scheduled when the last of them has completed, or by START
-   * at once.
+   * Schedules the nodes that follow a node. A node that requires all its predecessors is scheduled when the last of
+   * them has completed, or by START at once.
    */
   #follow(name: string, { output, route, branch }: NodeResult): void {
     const next = this.#graph.getNextPendingNodes(name, route);

@@ -11,8 +11,8 @@ import { saveRules } from './save-rules.ts';
 import { versionRules } from './version-rules.ts';
 
 /**
- * Returns the contract of `BaseArtifactService` as cases for any test runner: run each; a broken rule rejects with a ConformanceError that names
- * it. Every case creates its own service.
+ * Returns the contract of `BaseArtifactService` as cases for any test runner: run each; a broken rule rejects with a
+ * ConformanceError that names it. Every case creates its own service.
  *
  * ```ts
  * for (const { id, title, run } of artifactServiceConformance(makeService)) test(`${id}: ${title}`, run);

@@ -10,7 +10,10 @@ import type {
 } from '../artifact-driver.ts';
 import { migrateArtifacts } from './schema.ts';
 
-/** Maximum size of a version, its bytes and its record together. Loading it takes four times as much of the 128 MB of memory that an object has. */
+/**
+ * Maximum size of a version, its bytes and its record together. Loading it takes four times as much of the 128 MB of
+ * memory that an object has.
+ */
 const MAX_BYTES = 16_777_216;
 /** Size of a piece. A row takes 2 MB. */
 const PIECE_BYTES = 1_048_576;

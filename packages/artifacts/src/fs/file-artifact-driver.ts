@@ -10,9 +10,10 @@ interface VersionFile {
 }
 
 /**
- * Artifacts in folders, one per artifact. Version `N` is `N.data`, its bytes, and `N.json`, everything else. `N.data` is created first and
- * exclusively: its creator owns the number. It is never removed, only emptied when the version is deleted or cannot be saved. `N.json` is renamed into place
- * last: a version exists if this file exists. Created folders and files are private to their owner.
+ * Artifacts in folders, one per artifact. Version `N` is `N.data`, its bytes, and `N.json`, everything else. `N.data`
+ * is created first and exclusively: its creator owns the number. It is never removed, only emptied when the version is
+ * deleted or cannot be saved. `N.json` is renamed into place last: a version exists if this file exists. Created
+ * folders and files are private to their owner.
  */
 export class FileArtifactDriver implements ArtifactDriver {
   readonly #rootDir: string;

@@ -27,9 +27,10 @@ const HINTS = {
 };
 
 /**
- * Stores artifacts in a folder, their bytes as plain files. Several processes may use the same folder concurrently: no two saves get the same version
- * number, and an incomplete version is not visible. The number of a failed save is skipped. Folders and files that the service creates have the
- * modes 0700 and 0600; an existing `rootDir` keeps its mode.
+ * Stores artifacts in a folder, their bytes as plain files. Several processes may use the same folder concurrently: no
+ * two saves get the same version number, and an incomplete version is not visible. The number of a failed save is
+ * skipped. Folders and files that the service creates have the modes 0700 and 0600; an existing `rootDir` keeps its
+ * mode.
  */
 export class FileArtifactService extends DriverArtifactService {
   /** @throws ConfigurationError without a `rootDir`, and for an unknown option */

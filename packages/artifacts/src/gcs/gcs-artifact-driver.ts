@@ -15,10 +15,11 @@ const DELETED_AT_ONCE = 16;
 const FLOOR = 'floor';
 
 /**
- * Artifacts in Cloud Storage. Each version is an object, created only if its name is free. The floor of an artifact, a number in its own object, is the
- * lowest version that is not deleted: a deletion raises the floor first and removes the objects afterwards, so all versions are deleted at once. The floor
- * never falls. Every read and write of a version checks the floor afterwards: if it is not above the version's number, no object of that number was ever
- * removed, so the existing object is the first one of its number.
+ * Artifacts in Cloud Storage. Each version is an object, created only if its name is free. The floor of an artifact, a
+ * number in its own object, is the lowest version that is not deleted: a deletion raises the floor first and removes
+ * the objects afterwards, so all versions are deleted at once. The floor never falls. Every read and write of a version
+ * checks the floor afterwards: if it is not above the version's number, no object of that number was ever removed, so
+ * the existing object is the first one of its number.
  */
 export class GcsArtifactDriver implements ArtifactDriver {
   readonly #bucket: GcsBucket;

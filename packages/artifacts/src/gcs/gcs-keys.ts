@@ -4,7 +4,10 @@ import type { ArtifactOwner } from '../artifact-driver.ts';
 
 /** Maximum size of an encoded app, user or session name in bytes. A longer one is replaced with its hash, which has 45 characters. */
 const MAX_OWNER_BYTES = 100;
-/** Maximum size of an encoded artifact name in bytes. A longer one is encoded as base64: the longest name, 512 bytes, has 685 characters. */
+/**
+ * Maximum size of an encoded artifact name in bytes. A longer one is encoded as base64: the longest name, 512 bytes,
+ * has 685 characters.
+ */
 const MAX_NAME_BYTES = 685;
 /** Prefix of a segment that is not percent-encoded. No percent-encoded segment begins with it. */
 const OTHERWISE = '%~';
@@ -17,9 +20,9 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /**
- * Returns the prefix of the names of an owner's objects: `app/user/session/`, or `app/user/user/` for artifacts of the user, as the ADK names them.
- * Slashes, percent signs and control characters of names are percent-encoded, so that no two owners share a prefix. Every name fits into the limit of
- * 1,024 bytes.
+ * Returns the prefix of the names of an owner's objects: `app/user/session/`, or `app/user/user/` for artifacts of the
+ * user, as the ADK names them. Slashes, percent signs and control characters of names are percent-encoded, so that no
+ * two owners share a prefix. Every name fits into the limit of 1,024 bytes.
  */
 export async function ownerFolder({ appName, userId, sessionId }: ArtifactOwner): Promise<string> {
   const session = sessionId === undefined ? USER : await ownerSegment(sessionId);
@@ -71,8 +74,8 @@ async function ownerSegment(name: string): Promise<string> {
 }
 
 /**
- * Encodes percent signs and the characters that names of objects may not have. The result is not `.` or `..`, and does not begin like a reserved
- * name.
+ * Encodes percent signs and the characters that names of objects may not have. The result is not `.` or `..`, and does
+ * not begin like a reserved name.
  */
 function percentEncode(segment: string): string {
   // oxlint-disable-next-line no-control-regex -- the names of objects may not hold them

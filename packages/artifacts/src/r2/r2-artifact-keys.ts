@@ -6,7 +6,10 @@ import type { ArtifactOwner } from '../artifact-driver.ts';
 const MAX_VERSION = 9_999_999_999;
 /** Maximum length of an encoded app, user or session name. A longer one is replaced with its hash, which has 44 characters. */
 const MAX_OWNER_SEGMENT = 64;
-/** Maximum length of a percent-encoded artifact name. A longer one is encoded as base64: the longest name, 512 bytes, has 684 characters. */
+/**
+ * Maximum length of a percent-encoded artifact name. A longer one is encoded as base64: the longest name, 512 bytes,
+ * has 684 characters.
+ */
 const MAX_NAME_SEGMENT = 684;
 /** First character of a segment that is not percent-encoded. */
 const OTHERWISE = '~';
@@ -79,7 +82,10 @@ async function ownerSegment(name: string): Promise<string> {
   return OTHERWISE + encodeUrlBase64(new Uint8Array(await crypto.subtle.digest('SHA-256', encoder.encode(name))));
 }
 
-/** Percent-encodes a name. The result does not begin with the mark of another form, and is not `.` or `..`, which fail when a bucket is copied to a folder. */
+/**
+ * Percent-encodes a name. The result does not begin with the mark of another form, and is not `.` or `..`, which fail
+ * when a bucket is copied to a folder.
+ */
 function percentEncode(name: string): string {
   return encodeURIComponent(name).replace(/^[.~]/, (first) => (first === '.' ? '%2E' : '%7E'));
 }

@@ -17,17 +17,20 @@ import { answerPart, type ClientMessage, messageEvent, type PersonAnswer, toCont
 export interface ChatSnapshot {
   readonly conversation: Conversation;
   /**
-   * The events of the session, and those of later runs, oldest first and without chunks. The conversation is computed from them, and has also the
-   * messages that could not be sent, until the session is read again.
+   * The events of the session, and those of later runs, oldest first and without chunks. The conversation is computed
+   * from them, and has also the messages that could not be sent, until the session is read again.
    */
   readonly events: readonly Event[];
-  /** `loading`: the session is being read. `running`: a run is in progress. `reconnecting`: the connection to it was lost, or its message has not reached the server yet. */
+  /**
+   * `loading`: the session is being read. `running`: a run is in progress. `reconnecting`: the connection to it was
+   * lost, or its message has not reached the server yet.
+   */
   readonly status: 'loading' | 'idle' | 'running' | 'reconnecting';
   /** Error of the last action; undefined once the next action has begun. */
   readonly error: Error | undefined;
   /**
-   * Subject of `error`; undefined without an error. `run`: a message could not be sent, or its run failed. `session`: the session could not be
-   * read or rewound, which says nothing about its runs.
+   * Subject of `error`; undefined without an error. `run`: a message could not be sent, or its run failed. `session`:
+   * the session could not be read or rewound, which says nothing about its runs.
    */
   readonly failed: 'run' | 'session' | undefined;
   /** Ids of the requests whose answers the server has neither accepted nor refused yet. */
@@ -188,11 +191,11 @@ export class AgentChat {
   }
 
   /**
-   * Sends a message of the user, shows it at once, and resolves when the run has ended. While the session is read, the message waits for that. While
-   * another run is in progress, both are read, and `run.onBusy` decides about the other one. A failure is in `snapshot.error`, and a message that
-   * the server did not accept has the status `failed`. Answers to requests
-   * are shown when the server has accepted them: after a refusal the requests still wait, and can be answered again. If they do not, because
-   * somebody else has answered them, the session is read again.
+   * Sends a message of the user, shows it at once, and resolves when the run has ended. While the session is read, the
+   * message waits for that. While another run is in progress, both are read, and `run.onBusy` decides about the other
+   * one. A failure is in `snapshot.error`, and a message that the server did not accept has the status `failed`.
+   * Answers to requests are shown when the server has accepted them: after a refusal the requests still wait, and can
+   * be answered again. If they do not, because somebody else has answered them, the session is read again.
    */
   async send(message: ClientMessage): Promise<void> {
     const content = toContent(message);
@@ -265,8 +268,8 @@ export class AgentChat {
   }
 
   /**
-   * Answers one or more requests to the person in one message. Answer requests of the same reply together. Resolves when the run has ended. An
-   * answer to a request whose answer is being sent is not sent: see `answering`.
+   * Answers one or more requests to the person in one message. Answer requests of the same reply together. Resolves
+   * when the run has ended. An answer to a request whose answer is being sent is not sent: see `answering`.
    * @throws ConfigurationError for an answer whose `kind` is not that of its request: nothing is sent
    */
   async answer(...answers: readonly (readonly [request: PersonRequest, answer: PersonAnswer])[]): Promise<void> {
@@ -405,7 +408,10 @@ export class AgentChat {
 const FIRST_DELAY_MS = 250;
 /** Maximum delay of the last attempt. */
 const MAX_DELAY_MS = 4000;
-/** Maximum time that a load waits for a message that is being sent: the server may never answer it, or queue it for long. In milliseconds. */
+/**
+ * Maximum time that a load waits for a message that is being sent: the server may never answer it, or queue it for
+ * long. In milliseconds.
+ */
 const MAX_WAIT_MS = 5000;
 
 const ignore = (): void => undefined;

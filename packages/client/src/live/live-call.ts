@@ -29,7 +29,10 @@ export interface LiveCallOptions extends SessionKey {
   readonly protocols?: readonly string[];
 }
 
-/** Close codes of a socket: of a call that ended normally, and of a lost connection, a restart and a full server, after which a call may be repeated. */
+/**
+ * Close codes of a socket: of a call that ended normally, and of a lost connection, a restart and a full server, after
+ * which a call may be repeated.
+ */
 const ENDED = 1000;
 /** The connection was not made, or was lost without a frame of its end. */
 const LOST = 1006;
@@ -66,8 +69,8 @@ const OPTIONS = [
  */
 export class LiveCall implements AsyncIterable<Event> {
   /**
-   * Called with the model's speech: 16-bit samples of one channel, and the number of samples a second, 24,000 for most models. Audio that is neither
-   * raw nor a WAV file of 16 bits is left out.
+   * Called with the model's speech: 16-bit samples of one channel, and the number of samples a second, 24,000 for most
+   * models. Audio that is neither raw nor a WAV file of 16 bits is left out.
    */
   onAudio: ((samples: Int16Array, sampleRate: number) => void) | undefined;
   readonly #address: string;
@@ -138,8 +141,8 @@ export class LiveCall implements AsyncIterable<Event> {
   }
 
   /**
-   * Ends the call, for the caller at once: no speech is sent or received afterwards. Events that the server sends within 2 seconds are still
-   * yielded. Iterating then ends without an error.
+   * Ends the call, for the caller at once: no speech is sent or received afterwards. Events that the server sends
+   * within 2 seconds are still yielded. Iterating then ends without an error.
    */
   close(): void {
     if (this.#isLeft) return;

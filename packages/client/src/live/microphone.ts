@@ -5,8 +5,8 @@ export interface MicrophoneOptions {
   /** Called with each 40 milliseconds of speech: 16-bit samples, one channel, 16,000 samples a second. */
   readonly onAudio: (samples: Int16Array) => void;
   /**
-   * Address of a script with the text of `RECORDER_SCRIPT`, for pages whose content security policy forbids `blob:` scripts. Default: a `blob:`
-   * address.
+   * Address of a script with the text of `RECORDER_SCRIPT`, for pages whose content security policy forbids `blob:`
+   * scripts. Default: a `blob:` address.
    */
   readonly scriptUrl?: string;
 }

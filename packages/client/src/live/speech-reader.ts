@@ -23,7 +23,10 @@ export class SpeechReader {
   /** The beginning of a sample. */
   #rest: Uint8Array = NO_BYTES;
 
-  /** Returns the samples of a piece: of raw audio, or of a WAV file of 16 bits. Undefined for other audio, and if the piece has no whole sample. */
+  /**
+   * Returns the samples of a piece: of raw audio, or of a WAV file of 16 bits. Undefined for other audio, and if the
+   * piece has no whole sample.
+   */
   read(data: ArrayBuffer, mimeType: string): Speech | undefined {
     if (mimeType !== this.#type) this.clear();
     this.#type = mimeType;
@@ -57,7 +60,10 @@ function rawFormat(mimeType: string): SpeechFormat {
   return { sampleRate: Number(/;\s*rate=(\d+)/i.exec(mimeType)?.[1]) || USUAL_RATE, channels: 1 };
 }
 
-/** Returns the format of a WAV file (undefined if it is not one of 16 bits) and where its samples are; undefined for a piece that continues one. */
+/**
+ * Returns the format of a WAV file (undefined if it is not one of 16 bits) and where its samples are; undefined for a
+ * piece that continues one.
+ */
 function wavHeader(
   data: ArrayBuffer,
 ): { readonly format: SpeechFormat | undefined; readonly start: number; readonly length: number } | undefined {

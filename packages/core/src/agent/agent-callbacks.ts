@@ -9,8 +9,8 @@ import { isEmptyActions } from '../event/event-actions.ts';
 import type { BaseAgent } from './base-agent.ts';
 
 /**
- * A function for `beforeAgentCallback` or `afterAgentCallback`. Returning undefined changes nothing. Returning a content answers in place of
- * the agent, which then does not run (before), or adds one more event to its reply (after).
+ * A function for `beforeAgentCallback` or `afterAgentCallback`. Returning undefined changes nothing. Returning a
+ * content answers in place of the agent, which then does not run (before), or adds one more event to its reply (after).
  *
  * @example
  * const closedAtNight: SingleAgentCallback = (context) => {
@@ -24,8 +24,8 @@ export type BeforeAgentCallback = SingleAgentCallback | readonly SingleAgentCall
 /** One or several callbacks that run after an agent. Content that one returns is one more event of the agent. */
 export type AfterAgentCallback = SingleAgentCallback | readonly SingleAgentCallback[];
 /**
- * A function for `onAgentErrorCallback`, called after an agent threw `error`. Returning a content makes it the reply of the agent, and the run
- * continues. Returning undefined lets the run fail with the error.
+ * A function for `onAgentErrorCallback`, called after an agent threw `error`. Returning a content makes it the reply of
+ * the agent, and the run continues. Returning undefined lets the run fail with the error.
  */
 export type SingleAgentErrorCallback = (params: {
   readonly context: CallbackContext;
@@ -117,7 +117,10 @@ function* callbackEvent(
 
 type Callback<P, R> = (params: P) => R | undefined | void | Promise<R | undefined | void>;
 
-/** Returns the replacement of the plugins, otherwise the first of the agent's own callbacks. False and other values without content are no replacement. */
+/**
+ * Returns the replacement of the plugins, otherwise the first of the agent's own callbacks. False and other values
+ * without content are no replacement.
+ */
 export async function firstReplacement<P, R extends object>(
   ofPlugins: Promise<R | undefined | void> | undefined,
   callbacks: readonly Callback<P, R>[],
@@ -145,7 +148,10 @@ function refuseChange(): never {
   throw new ConfigurationError(fixed('tools'));
 }
 
-/** Returns the error for an agent with a list that its constructor did not make: the program assigned it, or declared it as a class field. */
+/**
+ * Returns the error for an agent with a list that its constructor did not make: the program assigned it, or declared it
+ * as a class field.
+ */
 export function assignedListError({ name }: { readonly name: string }, option: string): ConfigurationError {
   return new ConfigurationError(`agent "${name}": ${option} was assigned; ${fixed(option)}`);
 }

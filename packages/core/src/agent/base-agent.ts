@@ -57,10 +57,10 @@ const NO_AGENTS: ReadonlyMap<string, BaseAgent> = new Map();
  * a `yield` sees the committed state. A run never changes an agent object, so one object can serve any number of runs at the
  * same time.
  *
- * Agents form a tree, which cannot be changed after its root is constructed. A custom agent extends this class, implements `runAsyncImpl`, and runs
- * other agents with `yield* other.runAsync(context)`. Its constructor may pass options of its own to `super`, which ignores them. An option that is
- * probably misspelt is refused: its name is one character off an option of `BaseAgentConfig` that is not given, and its value is valid for that
- * option.
+ * Agents form a tree, which cannot be changed after its root is constructed. A custom agent extends this class,
+ * implements `runAsyncImpl`, and runs other agents with `yield* other.runAsync(context)`. Its constructor may pass
+ * options of its own to `super`, which ignores them. An option that is probably misspelt is refused: its name is one
+ * character off an option of `BaseAgentConfig` that is not given, and its value is valid for that option.
  *
  * @example
  * class Greeter extends BaseAgent {
@@ -259,8 +259,8 @@ export abstract class BaseAgent {
   }
 
   /**
-   * Runs the agent in its own context: the callbacks before it, its work, and the callbacks after it. Called by the runner; an agent runs another
-   * agent with `runAsync`.
+   * Runs the agent in its own context: the callbacks before it, its work, and the callbacks after it. Called by the
+   * runner; an agent runs another agent with `runAsync`.
    * @internal
    */
   runIn(context: InvocationContext): AsyncGenerator<Event, void, void> {

@@ -37,9 +37,9 @@ type KindOf<V> = unknown extends V
             : 'object';
 
 /**
- * One of the kinds, or two or three of them with `or` between. `any` is for an option that takes every value, or whose value is checked elsewhere
- * with an error of another class: a comment beside it says which. `object or function` is for objects that may be callable, such as schemas of
- * some libraries.
+ * One of the kinds, or two or three of them with `or` between. `any` is for an option that takes every value, or whose
+ * value is checked elsewhere with an error of another class: a comment beside it says which. `object or function` is
+ * for objects that may be callable, such as schemas of some libraries.
  */
 type Kinds<K extends string> =
   | 'any'
@@ -63,8 +63,8 @@ interface OptionRule<K extends string = string> {
 }
 
 /**
- * The options of `T` with the kinds of their values. The compiler refuses a missing name, a name that `T` does not have, and a kind that the
- * option does not take:
+ * The options of `T` with the kinds of their values. The compiler refuses a missing name, a name that `T` does not
+ * have, and a kind that the option does not take:
  *
  *     const OPTIONS: OptionRules<NodeRetryOptions> = { maxAttempts: { is: 'number', isInteger: true, min: 1 }, retryOn: 'function' };
  */
@@ -103,9 +103,10 @@ export function checkOptions(
 }
 
 /**
- * Checks the options of a base class, whose subclasses may pass options of their own too. Checks options with a rule as `checkOptions` does.
- * Refuses another option only if it is probably misspelt: its name is one character, or the notation, off an option that is not given, and its
- * value is valid for that option. So a subclass may have an option `subAgent: writer`, because `subAgents` is a list.
+ * Checks the options of a base class, whose subclasses may pass options of their own too. Checks options with a rule as
+ * `checkOptions` does. Refuses another option only if it is probably misspelt: its name is one character, or the
+ * notation, off an option that is not given, and its value is valid for that option. So a subclass may have an option
+ * `subAgent: writer`, because `subAgents` is a list.
  * @throws ConfigurationError
  */
 export function checkBaseOptions(owner: string, rules: Rules, given: object, example?: string): void {

@@ -33,16 +33,18 @@ export interface RunConfig extends LiveRunConfig {
    */
   readonly maxLlmCalls?: number | undefined;
   /**
-   * Maximum time of the run in milliseconds; at most 24 days. Then the run ends with a RunTimeoutError, whatever its model or its tools do: its calls
-   * get responses, and an event with the code `RUN_TIMEOUT` is stored and yielded. The time begins when the run has its session: waiting for
-   * the session does not count, and neither does waiting for a person, because a run that an answer continues has the whole time again. So has
-   * a run that another process resumes. Applies to live runs too, which first store what was said so far. Default: no limit.
+   * Maximum time of the run in milliseconds; at most 24 days. Then the run ends with a RunTimeoutError, whatever its
+   * model or its tools do: its calls get responses, and an event with the code `RUN_TIMEOUT` is stored and yielded. The
+   * time begins when the run has its session: waiting for the session does not count, and neither does waiting for a
+   * person, because a run that an answer continues has the whole time again. So has a run that another process resumes.
+   * Applies to live runs too, which first store what was said so far. Default: no limit.
    */
   readonly maxRunMs?: number | undefined;
   /**
-   * Behaviour while another run of the session is in progress: `queue` (default) waits for its end, `reject` throws SessionBusyError,
-   * `interrupt` stops it. In this process the other run then stores the text so far, and its end with the code `RUN_ABORTED`; one of another
-   * process, and one that needs more than a second for that, is closed with `RUN_ABANDONED`.
+   * Behaviour while another run of the session is in progress: `queue` (default) waits for its end, `reject` throws
+   * SessionBusyError, `interrupt` stops it. In this process the other run then stores the text so far, and its end with
+   * the code `RUN_ABORTED`; one of another process, and one that needs more than a second for that, is closed with
+   * `RUN_ABANDONED`.
    */
   readonly onBusy?: OnBusy | undefined;
   /** Time that `queue` waits for the session before it throws SessionBusyError, in milliseconds. Default 60,000; at most one day. */
@@ -56,8 +58,9 @@ export interface RunConfig extends LiveRunConfig {
   /** Maximum number of tool calls of one model reply that run at the same time. Default 16. */
   readonly maxParallelToolCalls?: number | undefined;
   /**
-   * True saves inline data of the user's message as artifacts, and replaces it with a text that has the artifact's name: the `displayName` of the data if an
-   * artifact can have it, otherwise `artifact_<invocation>_<index>`. Needs an artifact service. Default false.
+   * True saves inline data of the user's message as artifacts, and replaces it with a text that has the artifact's
+   * name: the `displayName` of the data if an artifact can have it, otherwise `artifact_<invocation>_<index>`. Needs an
+   * artifact service. Default false.
    */
   readonly saveInputBlobsAsArtifacts?: boolean | undefined;
   /** Added to `customMetadata` of every event of the run. Keys that an event sets itself win. Default: nothing. */
@@ -70,8 +73,8 @@ export interface RunConfig extends LiveRunConfig {
    */
   readonly completionEvent?: boolean | undefined;
   /**
-   * True announces each transfer to another agent in a streamed event `agent.transfer` with a text, which is not stored. Default false: clients
-   * of the ADK would print the text as an answer.
+   * True announces each transfer to another agent in a streamed event `agent.transfer` with a text, which is not
+   * stored. Default false: clients of the ADK would print the text as an answer.
    */
   readonly announceTransfers?: boolean | undefined;
   /** The caller's own id for this request: see `RunAsyncParams.requestId`. */
@@ -91,9 +94,10 @@ export interface RunConfig extends LiveRunConfig {
    */
   readonly clientTools?: readonly FunctionDeclaration[] | undefined;
   /**
-   * True leaves all calls to the client: no tool of an agent runs. Each call is long-running, as that of a client function is: the run ends (a
-   * resumable run pauses), and the client's next message contains the function response. Transfers to other agents and the call that
-   * gives an answer by a schema are not left to the client. Applies to one run: the next one needs it again. Default false.
+   * True leaves all calls to the client: no tool of an agent runs. Each call is long-running, as that of a client
+   * function is: the run ends (a resumable run pauses), and the client's next message contains the function response.
+   * Transfers to other agents and the call that gives an answer by a schema are not left to the client. Applies to one
+   * run: the next one needs it again. Default false.
    */
   readonly pauseOnToolCalls?: boolean | undefined;
 }

@@ -40,11 +40,14 @@ export interface ArtifactVersion {
  * `checkArtifactName` refuses, and changes nothing then.
  */
 export abstract class BaseArtifactService {
-  /** Saves a version and returns its number. Concurrent saves of one name get different numbers. @throws InvalidRequestError for a part without `inlineData`, `fileData` or `text` */
+  /**
+   * Saves a version and returns its number. Concurrent saves of one name get different numbers.
+   * @throws InvalidRequestError for a part without `inlineData`, `fileData` or `text`
+   */
   abstract saveArtifact(request: SaveArtifactRequest): Promise<number>;
   /**
-   * Checks that `saveArtifact` accepts a part. Saves nothing. A runner calls it before another run is interrupted for a message with files. Absent
-   * in a service that cannot tell.
+   * Checks that `saveArtifact` accepts a part. Saves nothing. A runner calls it before another run is interrupted for a
+   * message with files. Absent in a service that cannot tell.
    *
    * @throws the errors with which `saveArtifact` refuses the part, such as SizeLimitError
    */

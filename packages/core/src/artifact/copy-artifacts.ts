@@ -14,8 +14,9 @@ export function artifactsOf(events: Iterable<Pick<Event, 'actions'>>): Map<strin
 }
 
 /**
- * Adds the session's artifacts that no copied event names, because the application saved them. The time at which they were saved is unknown,
- * so the current version is used, or the version before an event that the copy leaves out saved a new one.
+ * Adds the session's artifacts that no copied event names, because the application saved them. The time at which they
+ * were saved is unknown, so the current version is used, or the version before an event that the copy leaves out saved
+ * a new one.
  * @param later the first version that such events name, by artifact name
  */
 export async function addUnnamedArtifacts(
@@ -30,8 +31,8 @@ export async function addUnnamedArtifacts(
 }
 
 /**
- * Copies all versions of artifacts up to the given ones to a session without artifacts. Versions keep their numbers; a deleted version is replaced by
- * a copy of the next existing one.
+ * Copies all versions of artifacts up to the given ones to a session without artifacts. Versions keep their numbers; a
+ * deleted version is replaced by a copy of the next existing one.
  */
 export async function copyArtifacts(
   service: BaseArtifactService,

@@ -58,11 +58,12 @@ interface Answerable {
 /**
  * The calls of a session with their responses: the only place that decides which call a response belongs to.
  *
- * Models may reuse call ids in every reply, so an id alone does not identify a call. A response belongs to the newest call before it that
- * has its id and its branch; calls of its own run come before those of other runs. A response without a branch, as other ADKs store the
- * answers of users, belongs to the newest call of its id if no call without a branch has it. Calls of agents that run as tools are excepted.
- * The branch `agent@scope` of a task in a session of adk-python does not count: the task's calls are on the branch of the agent that called it.
- * A request to a person belongs to the call that it is about by the same rule.
+ * Models may reuse call ids in every reply, so an id alone does not identify a call. A response belongs to the newest
+ * call before it that has its id and its branch; calls of its own run come before those of other runs. A response
+ * without a branch, as other ADKs store the answers of users, belongs to the newest call of its id if no call without a
+ * branch has it. Calls of agents that run as tools are excepted. The branch `agent@scope` of a task in a session of
+ * adk-python does not count: the task's calls are on the branch of the agent that called it. A request to a person
+ * belongs to the call that it is about by the same rule.
  *
  * The lists of calls by their state:
  *
@@ -250,7 +251,10 @@ export class Calls {
     return (only.branch ?? '') === (branch ?? '') ? only : undefined;
   }
 
-  /** True if a long-running call with this id, on any branch, has no response: an answer could not tell it from another call with the id. */
+  /**
+   * True if a long-running call with this id, on any branch, has no response: an answer could not tell it from another
+   * call with the id.
+   */
   isAwaited(id: string): boolean {
     // Nearly always empty, and asked for each call of a reply: an iterator of an empty set costs 100 bytes.
     if (this.#withoutResponse.size > 0)
@@ -259,8 +263,9 @@ export class Calls {
   }
 
   /**
-   * The call that a client means by an id, which it knows without a branch: the newest that waits for a response, otherwise the newest that is
-   * long-running, otherwise the newest. While a call waits, agents give its id to no other call.
+   * The call that a client means by an id, which it knows without a branch: the newest that waits for a response,
+   * otherwise the newest that is long-running, otherwise the newest. While a call waits, agents give its id to no other
+   * call.
    */
   meantBy(id: string): SessionCall | undefined {
     const named = this.#named(id);
@@ -304,8 +309,9 @@ export class Calls {
   }
 
   /**
-   * Calls without a result although every open request to a person about them is answered, oldest first. They belong to the run of the newest
-   * answer, which runs them. Once that run has ended, they belong to the runs that made the call or have another answer.
+   * Calls without a result although every open request to a person about them is answered, oldest first. They belong to
+   * the run of the newest answer, which runs them. Once that run has ended, they belong to the runs that made the call
+   * or have another answer.
    */
   unsettled(invocationId: string): SessionCall[] {
     const unsettled = [...this.#asked].filter((call) => {
@@ -331,8 +337,9 @@ export class Calls {
   }
 
   /**
-   * True if a request to a person about a tool call takes no answer, because it has one that is used: the call waits for the answer to another
-   * request, or the run of the answer works with it. A later answer replaces one that nobody used.
+   * True if a request to a person about a tool call takes no answer, because it has one that is used: the call waits
+   * for the answer to another request, or the run of the answer works with it. A later answer replaces one that nobody
+   * used.
    *
    * @param workingRun a run that works with the answers that it has already
    */
@@ -354,8 +361,8 @@ export class Calls {
   }
 
   /**
-   * True for a long-running call that can still have its first response: it is the newest of its id on its branch, or in an agent that runs as a
-   * tool, whose branch may have the same name in each run, the newest of its run.
+   * True for a long-running call that can still have its first response: it is the newest of its id on its branch, or
+   * in an agent that runs as a tool, whose branch may have the same name in each run, the newest of its run.
    */
   lacksResponse(call: SessionCall): boolean {
     const { branch, isLongRunning, responses, event } = call;
@@ -368,7 +375,10 @@ export class Calls {
     return this.#named(call.id).length === 1 || this.#newest.get(keyOf(call.id, call.branch, run)) === call;
   }
 
-  /** True for a resumable run without its end: it is in progress, was left by its process, or waits for an answer. See the table of `OpenRun`. */
+  /**
+   * True for a resumable run without its end: it is in progress, was left by its process, or waits for an answer. See
+   * the table of `OpenRun`.
+   */
   canContinue(invocationId: string): boolean {
     return this.#runs.get(invocationId) === 'open';
   }
@@ -379,12 +389,12 @@ export class Calls {
   }
 
   /**
-   * Finds the calls that the responses of a new message answer: for each id the newest call that is long-running and the last of its id on
-   * its branch. If its run made such calls on several branches, each response takes another one without a response. Without such a call, the
-   * newest of the id, so that the caller can say why it takes no response.
+   * Finds the calls that the responses of a new message answer: for each id the newest call that is long-running and
+   * the last of its id on its branch. If its run made such calls on several branches, each response takes another one
+   * without a response. Without such a call, the newest of the id, so that the caller can say why it takes no response.
    *
-   * Calls that were imported are never found, and those of an agent that runs as a tool only while they wait in a run that can continue, or if
-   * they were cancelled.
+   * Calls that were imported are never found, and those of an agent that runs as a tool only while they wait in a run
+   * that can continue, or if they were cancelled.
    *
    * @param ids the ids of the message's responses, in their order
    * @param invocationId only calls of this run; default: of every run
@@ -422,14 +432,18 @@ export function isCancelled({ responses }: SessionCall): boolean {
   return responses.some(({ event }) => hasTag(event, EventTag.cancelled));
 }
 
-/** True for a run that can continue, and waits for the response to one of its calls, or for the result of long-running work that was approved. */
+/**
+ * True for a run that can continue, and waits for the response to one of its calls, or for the result of long-running
+ * work that was approved.
+ */
 export function isRunWaiting(calls: Calls, invocationId: string): boolean {
   return awaitedCalls(calls, invocationId).length > 0;
 }
 
 /**
- * Returns the calls of `open` and `unsettled` to which nobody but the run could respond. Leaves out long-running calls. While the run waits, it
- * also leaves out what may wait with it: the approved calls of agents that a tool or a graph runs, and the calls around agents that ask.
+ * Returns the calls of `open` and `unsettled` to which nobody but the run could respond. Leaves out long-running calls.
+ * While the run waits, it also leaves out what may wait with it: the approved calls of agents that a tool or a graph
+ * runs, and the calls around agents that ask.
  */
 export function callsWithoutResponse(calls: Calls, invocationId: string): SessionCall[] {
   const open = calls.open(invocationId).filter(({ isLongRunning }) => !isLongRunning);
@@ -455,7 +469,10 @@ function isAwaitedByNode(call: SessionCall): boolean {
   return isOfWorkflowNode(call.event) && call.responses.length > 0 && lacksResult(call);
 }
 
-/** True for a call that has no response, or only the status of its long-running tool. A call that was cancelled or interrupted gets no result. */
+/**
+ * True for a call that has no response, or only the status of its long-running tool. A call that was cancelled or
+ * interrupted gets no result.
+ */
 export function lacksResult({ responses }: SessionCall): boolean {
   return responses.every(
     ({ event, response }) =>

@@ -55,8 +55,9 @@ export function confirmationOf({ name, args }: FunctionCall, response: Response)
 }
 
 /**
- * The response of a tool that is not run because of the person's response to the request call: they gave no credential, or responded too late.
- * Undefined when the tool is to be run, and while there is no response. If the person declined, the tool is run and decides what that means.
+ * The response of a tool that is not run because of the person's response to the request call: they gave no credential,
+ * or responded too late. Undefined when the tool is to be run, and while there is no response. If the person declined,
+ * the tool is run and decides what that means.
  */
 export function refusalOf({ name }: FunctionCall, response: Response): { error: string } | undefined {
   if (!response) return undefined;

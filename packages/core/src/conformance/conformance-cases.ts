@@ -30,8 +30,9 @@ export interface ServiceUnderTest<S> {
    */
   isBusy?(): boolean;
   /**
-   * Removes the newest event of a session from the storage of sessions, and nothing else, as a database does that replaces a failed one and lacks
-   * its last commits. Without it the storage cannot lose events, and rules about that are not tested.
+   * Removes the newest event of a session from the storage of sessions, and nothing else, as a database does that
+   * replaces a failed one and lacks its last commits. Without it the storage cannot lose events, and rules about that
+   * are not tested.
    */
   loseEvent?(key: SessionKey): Promise<void> | void;
   /** Called when the case has ended, even if it failed. */

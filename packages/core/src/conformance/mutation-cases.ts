@@ -11,8 +11,8 @@ export interface Mutant<S> {
 }
 
 /**
- * Returns cases that prove that a suite finds faults: one for each mutant, which passes if the case of the rule that the mutant breaks fails; and one
- * which fails if a rule has no mutant.
+ * Returns cases that prove that a suite finds faults: one for each mutant, which passes if the case of the rule that
+ * the mutant breaks fails; and one which fails if a rule has no mutant.
  */
 export function mutationCases<S>(
   suite: (make: MakeService<S>) => readonly ConformanceCase[],

@@ -82,7 +82,10 @@ export function joinBytes(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer
 /** Characters that base64 in JSON may have and that services do not document: the URL alphabet, and white space. */
 const FOREIGN: readonly string[] = ['-', '_', ' ', '\n', '\r', '\t', '\f', '\v'];
 
-/** Returns base64 as services document it: standard alphabet, padded, in one line. Text that has this form already is returned unchanged. */
+/**
+ * Returns base64 as services document it: standard alphabet, padded, in one line. Text that has this form already is
+ * returned unchanged.
+ */
 export function normaliseBase64(data: string): string {
   if (isPlain(data)) return data;
   const digits = data.replace(/[\s=]/g, '').replaceAll('-', '+').replaceAll('_', '/');

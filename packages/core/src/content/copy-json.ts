@@ -21,12 +21,13 @@ const MAX_SHOWN_KEY = 64;
 const DEPTH_IN_EVENT = 5;
 
 /**
- * Returns a deep copy of a value as JSON, or the first fault in it. Like `JSON.stringify`, it leaves out properties that are undefined, turns
- * undefined in a list into null and -0 into 0, copies the result of `toJSON` in place of an object with that method (Date, URL, …), and copies the own properties of
- * an instance of a class.
+ * Returns a deep copy of a value as JSON, or the first fault in it. Like `JSON.stringify`, it leaves out properties
+ * that are undefined, turns undefined in a list into null and -0 into 0, copies the result of `toJSON` in place of an
+ * object with that method (Date, URL, …), and copies the own properties of an instance of a class.
  *
- * Faults are values that JSON would lose: undefined as the whole value, functions, symbols, bigints, NaN and the infinities, and objects whose content is
- * not in properties (a Map, a Set, an Error, bytes, …). Cycles and nesting deeper than 200 levels are faults too.
+ * Faults are values that JSON would lose: undefined as the whole value, functions, symbols, bigints, NaN and the
+ * infinities, and objects whose content is not in properties (a Map, a Set, an Error, bytes, …). Cycles and nesting
+ * deeper than 200 levels are faults too.
  */
 export function copyJson(value: unknown): CopiedJson {
   const copy = copyValue(value, COPY, 0) as JsonValue | undefined;

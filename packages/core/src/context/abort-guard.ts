@@ -47,7 +47,10 @@ export class AbortGuard {
     this.#watched?.delete(operation);
   }
 
-  /** Settles as `work` does, or rejects with RunAbortedError as soon as the run is aborted. Does not stop the work; ignores its later result. */
+  /**
+   * Settles as `work` does, or rejects with RunAbortedError as soon as the run is aborted. Does not stop the work;
+   * ignores its later result.
+   */
   until<T>(work: Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.signal.aborted) reject(this.error());

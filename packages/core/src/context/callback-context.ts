@@ -17,8 +17,8 @@ import type { InvocationContext } from './invocation-context.ts';
 export type ReadonlyState = Pick<State, 'get' | 'has' | 'toRecord'>;
 
 /**
- * The parameter of an instruction function, and the base of the contexts of callbacks and tools: the agent, the user, and the session's state
- * for reading.
+ * The parameter of an instruction function, and the base of the contexts of callbacks and tools: the agent, the user,
+ * and the session's state for reading.
  *
  * @example
  * const instruction = (context: ReadonlyContext): string => `Answer in ${context.state.get('language', 'English')}.`;
@@ -208,9 +208,10 @@ export class CallbackContext extends ReadonlyContext {
   }
 
   /**
-   * Asks a person to confirm this call. The tool then returns; its return value is the interim response for the model, and
-   * undefined tells the model that the call waits. The model then speaks, unless the tool sets `actions.skipSummarization`, and the run ends or
-   * pauses. After the person's answer, also if the person declined, the tool is run again from its beginning with `toolConfirmation` set.
+   * Asks a person to confirm this call. The tool then returns; its return value is the interim response for the model,
+   * and undefined tells the model that the call waits. The model then speaks, unless the tool sets
+   * `actions.skipSummarization`, and the run ends or pauses. After the person's answer, also if the person declined,
+   * the tool is run again from its beginning with `toolConfirmation` set.
    *
    * @throws InvalidEventError for a payload that is not JSON
    * @throws ConfigurationError outside a tool call

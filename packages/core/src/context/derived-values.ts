@@ -10,8 +10,9 @@ export class DerivedKey<Value> {
 }
 
 /**
- * Values that were derived from the events of a session, so that a turn reads only the events that are new. They are kept with the events, also
- * between runs, and dropped with them. A sub-invocation, which sees other events, has its own.
+ * Values that were derived from the events of a session, so that a turn reads only the events that are new. They are
+ * kept with the events, also between runs, and dropped with them. A sub-invocation, which sees other events, has its
+ * own.
  */
 export interface DerivedValues {
   get<Value>(key: DerivedKey<Value>): Value | undefined;

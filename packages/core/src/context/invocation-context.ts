@@ -255,8 +255,8 @@ export class InvocationContext {
   }
 
   /**
-   * Index after which the stored executions of child agents begin. Infinity for an agent that starts fresh: it has none. The first agent of a
-   * run may have called agents before it stored an event.
+   * Index after which the stored executions of child agents begin. Infinity for an agent that starts fresh: it has
+   * none. The first agent of a run may have called agents before it stored an event.
    */
   get #childrenAfter(): number {
     return this.resumedFrom?.childrenAfter ?? (this.executionId === this.invocationId ? -1 : Infinity);
@@ -291,8 +291,9 @@ export class InvocationContext {
   }
 
   /**
-   * The session with its events and state. Committed events appear in it at once. Its `state` is read-only: a write throws an
-   * InvalidRequestError. It is a proxy, which `structuredClone` refuses: copy the state with `structuredClone({ ...context.session.state })`.
+   * The session with its events and state. Committed events appear in it at once. Its `state` is read-only: a write
+   * throws an InvalidRequestError. It is a proxy, which `structuredClone` refuses: copy the state with
+   * `structuredClone({ ...context.session.state })`.
    */
   get session(): Session {
     return withReadOnlyState(this.invocation.session);
@@ -367,8 +368,9 @@ export class InvocationContext {
   }
 
   /**
-   * True if the run ends after the current event. Assigning `true` ends it so, without an error: no further agent, model or tool runs, and calls
-   * without a response get one that says so. In an agent that is called as a tool it ends only that call.
+   * True if the run ends after the current event. Assigning `true` ends it so, without an error: no further agent,
+   * model or tool runs, and calls without a response get one that says so. In an agent that is called as a tool it ends
+   * only that call.
    * @throws ConfigurationError when a value that is not a boolean is assigned
    */
   get endInvocation(): boolean {
@@ -391,16 +393,16 @@ export class InvocationContext {
   }
 
   /**
-   * True if the agent, or an agent that it ran, waits for an answer that comes in a later message. Such an agent is not done. False once the
-   * invocation was ended: then nobody waits.
+   * True if the agent, or an agent that it ran, waits for an answer that comes in a later message. Such an agent is not
+   * done. False once the invocation was ended: then nobody waits.
    */
   get isPaused(): boolean {
     return this.#pauses > 0 && !this.progress.ended;
   }
 
   /**
-   * Says that the agent waits for a later message: in a resumable run, the run does not end but waits. Call it before the agent returns. Does
-   * nothing in other runs.
+   * Says that the agent waits for a later message: in a resumable run, the run does not end but waits. Call it before
+   * the agent returns. Does nothing in other runs.
    */
   pause(): void {
     if (!this.isResumable || this.#isWaiting) return;
@@ -431,12 +433,18 @@ export class InvocationContext {
     return this.abortGuard.until(work);
   }
 
-  /** Waits for application code as `untilAborted` does. In a live run whose client has disconnected it waits for at most one minute. @internal */
+  /**
+   * Waits for application code as `untilAborted` does. In a live run whose client has disconnected it waits for at most
+   * one minute. @internal
+   */
   whileConnected<T>(work: Promise<T>): Promise<T> {
     return this.invocation.live?.until(work, this) ?? this.untilAborted(work);
   }
 
-  /** Creates an abort guard for a part of the agent's work, to be passed to the agents of that part. Call `dropAbort` when the part is complete. @internal */
+  /**
+   * Creates an abort guard for a part of the agent's work, to be passed to the agents of that part. Call `dropAbort`
+   * when the part is complete. @internal
+   */
   forkAbort(): AbortGuard {
     return this.abortGuard.fork();
   }
@@ -451,7 +459,10 @@ export class InvocationContext {
     return this.#with({ abort });
   }
 
-  /** Returns a copy of this context in another invocation, for code that runs agents at the same time, each with its own session object. @internal */
+  /**
+   * Returns a copy of this context in another invocation, for code that runs agents at the same time, each with its own
+   * session object. @internal
+   */
   withInvocation(invocation: Invocation): InvocationContext {
     return this.#with({ invocation, parent: this });
   }
@@ -477,8 +488,8 @@ export class InvocationContext {
   }
 
   /**
-   * Headers with which a request continues the trace of the agent: `fetch(url, { headers: { ...context.traceHeaders } })`. Empty if the run is
-   * not traced.
+   * Headers with which a request continues the trace of the agent:
+   * `fetch(url, { headers: { ...context.traceHeaders } })`. Empty if the run is not traced.
    */
   get traceHeaders(): TraceHeaders {
     return this.operation?.traceHeaders() ?? {};

@@ -44,7 +44,10 @@ export class InvocationLog {
     return execution?.isOf(agentName) ? execution : undefined;
   }
 
-  /** Returns the first matching execution, each execution only once: it belongs to the agent that continues it. Undefined if there is none. */
+  /**
+   * Returns the first matching execution, each execution only once: it belongs to the agent that continues it.
+   * Undefined if there is none.
+   */
   claimChild({ parentExecutionId, branch, agentName, after }: ExecutionQuery): Execution | undefined {
     for (const execution of this.#executions.values()) {
       if (execution.begin <= after || this.#claimed.has(execution)) continue;
@@ -77,10 +80,14 @@ export class InvocationLog {
     return [...authors];
   }
 
-  /** Returns the events that a sub-invocation sees, since it began: those on its branch and below, without those of sub-invocations within it. */
+  /**
+   * Returns the events that a sub-invocation sees, since it began: those on its branch and below, without those of
+   * sub-invocations within it.
+   */
   within(branch: string, executionId: string): readonly Event[] {
     const begin = this.#executions.get(executionId)?.begin ?? Infinity;
-    // Each sub-invocation begins with an input on its branch. Nodes of a workflow that work side by side have branches, too, and begin without one.
+    // Each sub-invocation begins with an input on its branch. Nodes of a workflow that work side by side have branches,
+    // too, and begin without one.
     const inputs = new Set([branch]);
     return this.events.filter((event, index) => {
       if (index < begin) return false;

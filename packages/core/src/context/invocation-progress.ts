@@ -99,7 +99,10 @@ export class InvocationProgress {
     return true;
   }
 
-  /** Notes the agent that failed with an error. Each agent around it reports the same error; the first report, from the innermost agent, counts. */
+  /**
+   * Notes the agent that failed with an error. Each agent around it reports the same error; the first report, from the
+   * innermost agent, counts.
+   */
   noteFailure(error: unknown, context: InvocationContext): void {
     if (this.#failure?.error !== error) this.#failure = { error, context };
   }

@@ -14,16 +14,17 @@ import type { InvocationContext } from './invocation-context.ts';
 /**
  * Asks a person for input, in a custom agent. Tools call `toolContext.requestInput` instead.
  *
- * The first time it yields an event with the question, and returns undefined: then the agent has to return. The client shows the question and
- * sends the answer in its next message, as the response of the function call `adk_request_input`. The agent is then run again from its
- * beginning, and the same call returns the answer, which matches `responseSchema`. An agent with several questions gives each its own
- * `key`. To skip work that was done before the question, look at the state that the agent wrote, or at `context.agentState`.
+ * The first time it yields an event with the question, and returns undefined: then the agent has to return. The client
+ * shows the question and sends the answer in its next message, as the response of the function call
+ * `adk_request_input`. The agent is then run again from its beginning, and the same call returns the answer, which
+ * matches `responseSchema`. An agent with several questions gives each its own `key`. To skip work that was done before
+ * the question, look at the state that the agent wrote, or at `context.agentState`.
  *
  * In a resumable run the agents around this one wait, and continue when it is done. In other runs the run ends with the question, and the
  * answer starts a run of this agent alone.
  *
- * @throws ConfigurationError for a value that is not a context, for a misspelt parameter, for a schema that JSON Schema cannot express, and for
- * values that are not JSON
+ * @throws ConfigurationError for a value that is not a context, for a misspelt parameter, for a schema that JSON Schema
+ * cannot express, and for values that are not JSON
  *
  * @example
  * class Tailor extends BaseAgent {

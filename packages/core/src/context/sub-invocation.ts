@@ -13,7 +13,10 @@ export interface SubInvocation {
   readonly agent: BaseAgent;
   /** The message to the agent. */
   readonly userContent: Content;
-  /** Names a node in the event of the message, which agents that read what nodes say then read too. Absent: only the agent itself reads the message. */
+  /**
+   * Names a node in the event of the message, which agents that read what nodes say then read too. Absent: only the
+   * agent itself reads the message.
+   */
   readonly nodeInfo?: NodeInfo | undefined;
   /** The branch around that of the sub-invocation. Default: that of the calling agent. */
   readonly branch?: string | undefined;
@@ -21,7 +24,10 @@ export interface SubInvocation {
   readonly callId: string;
   /** The tool call that runs the agent. Its operation is the parent of the agent's. Absent for an agent that no tool runs. */
   readonly caller?: ToolContext | undefined;
-  /** True yields chunks as well, if the run streams. False marks the stored message: the caller does not show the agent's work to readers. */
+  /**
+   * True yields chunks as well, if the run streams. False marks the stored message: the caller does not show the
+   * agent's work to readers.
+   */
   readonly streaming: boolean;
   /** Called with each event that is stored already when an interrupted call continues. */
   readonly onRecorded?: ((event: Event) => void) | undefined;

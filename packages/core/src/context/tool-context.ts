@@ -13,13 +13,16 @@ import { REQUEST_CREDENTIAL } from '../tool/reserved-calls.ts';
 import { CallbackContext, type CallbackContextParams, toJson } from './callback-context.ts';
 
 /**
- * Receives events that a tool emits while it runs. `progress` and `event` resolve to true once the event was read, and to false if the stream has no
- * reader.
+ * Receives events that a tool emits while it runs. `progress` and `event` resolve to true once the event was read, and
+ * to false if the stream has no reader.
  */
 export interface ToolListener {
   progress(output: JsonValue, scheduling: ResponseScheduling | undefined): Promise<boolean>;
   event(event: Event): Promise<boolean>;
-  /** Reports that the tool now reads the client's input. Resolves once the model has received the report. Undefined if no report is sent. */
+  /**
+   * Reports that the tool now reads the client's input. Resolves once the model has received the report. Undefined if
+   * no report is sent.
+   */
   began?(): Promise<void> | undefined;
 }
 
@@ -74,7 +77,10 @@ export class ToolContext extends CallbackContext {
    * the call. A tool reads here the payload that it asked a person to confirm.
    */
   readonly requests: readonly ToolRequest[];
-  /** True once the tool has returned or thrown: agents that it runs cannot wait for a person any more. Set by `runUnderLedger`. @internal */
+  /**
+   * True once the tool has returned or thrown: agents that it runs cannot wait for a person any more. Set by
+   * `runUnderLedger`. @internal
+   */
   hasReturned = false;
   /** Observes the call. @internal */
   operation: ObservedOperation | undefined = undefined;

@@ -24,7 +24,10 @@ export abstract class BaseCredentialService {
   /** Returns the credential; undefined if there is none. */
   abstract loadCredential(key: CredentialKey): Promise<AuthCredential | undefined>;
 
-  /** Saves the credential and replaces an earlier one. @throws InvalidRequestError for an invalid key and for a credential that is not JSON */
+  /**
+   * Saves the credential and replaces an earlier one.
+   * @throws InvalidRequestError for an invalid key and for a credential that is not JSON
+   */
   abstract saveCredential(request: SaveCredentialRequest): Promise<void>;
 
   /** Deletes the credential. Does nothing if there is none. */

@@ -40,8 +40,8 @@ const MISPLACED: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Refuses fields that an event does not have and that would be ignored, such as `text`, misspelt fields, and text in place of a content. Other
- * unknown fields pass: events of other programs may have them.
+ * Refuses fields that an event does not have and that would be ignored, such as `text`, misspelt fields, and text in
+ * place of a content. Other unknown fields pass: events of other programs may have them.
  * @param owner start of the error message, e.g. `createEvent`
  * @throws InvalidEventError
  */
@@ -144,8 +144,8 @@ export function toSeconds(timestamp: number): number {
 const YIELDED = new WeakSet<Event>();
 
 /**
- * Records that an agent yielded an event that it created without a context. Returns true if the same object was yielded before: it is then another
- * event, and needs its own id and time.
+ * Records that an agent yielded an event that it created without a context. Returns true if the same object was yielded
+ * before: it is then another event, and needs its own id and time.
  */
 export function isYieldedAgain(event: Event): boolean {
   if (YIELDED.has(event)) return true;

@@ -2,8 +2,8 @@ import { type FunctionCall, type FunctionResponse, hasResponses } from '../conte
 import { type Event, notAnEvent, ObjectType } from './event.ts';
 
 /**
- * Returns the function calls of an event, in order; empty if it has none, and for a chunk: the whole reply has its calls again, so that a reader
- * of the stream gets each call once.
+ * Returns the function calls of an event, in order; empty if it has none, and for a chunk: the whole reply has its
+ * calls again, so that a reader of the stream gets each call once.
  */
 export function getFunctionCalls(event: Event): FunctionCall[] {
   if (!event) throw notAnEvent('getFunctionCalls', event);

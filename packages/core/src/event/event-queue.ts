@@ -46,8 +46,8 @@ export class EventQueue {
   }
 
   /**
-   * Queues an event. Resolves to true when the reader has processed it (and stored it, unless it is partial), and to false if the reader has
-   * left or the queue has ended.
+   * Queues an event. Resolves to true when the reader has processed it (and stored it, unless it is partial), and to
+   * false if the reader has left or the queue has ended.
    */
   post(event: Event): Promise<boolean> {
     if (this.#isEnded) return Promise.resolve(false);

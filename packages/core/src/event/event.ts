@@ -8,8 +8,9 @@ import { InvalidEventError } from '../errors.ts';
  * One step of a conversation. A run yields events, and a session is a list of them: the user's message, the model's text, a function call,
  * its response, a change of state, an error.
  *
- * The message of an event is in `content.parts`, and its effects are in `actions`. `isFinalResponse`, `getFunctionCalls` and `stringifyContent`
- * read them. With `streamingMode: 'sse'` chunks come as events with `partial: true`; show them, or the whole event that follows them, not both.
+ * The message of an event is in `content.parts`, and its effects are in `actions`. `isFinalResponse`,
+ * `getFunctionCalls` and `stringifyContent` read them. With `streamingMode: 'sse'` chunks come as events with
+ * `partial: true`; show them, or the whole event that follows them, not both.
  *
  * An event is plain JSON: it passes through `JSON.stringify` and `structuredClone` unchanged. It does not change after it was yielded.
  */
@@ -87,7 +88,10 @@ export interface NodeEvent {
 /** Key of an event's structured output. It is a symbol, so JSON and `structuredClone` leave the value out. */
 export const STRUCTURED_OUTPUT: unique symbol = Symbol.for('eventloom.structuredOutput') as never;
 
-/** Returns the value parsed from the model's answer by `outputSchema`. Undefined for events read from a session: the value is not stored. */
+/**
+ * Returns the value parsed from the model's answer by `outputSchema`. Undefined for events read from a session: the
+ * value is not stored.
+ */
 export function getStructuredOutput(event: Event): unknown {
   if (!isRecord(event)) throw notAnEvent('getStructuredOutput', event);
   return event[STRUCTURED_OUTPUT];

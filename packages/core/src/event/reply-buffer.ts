@@ -10,7 +10,10 @@ export class ReplyBuffer {
     this.#pass = pass;
   }
 
-  /** Passes on an event, or holds it back: if it may be the reply, or has no content and follows such an event. Events of nodes are not held back. */
+  /**
+   * Passes on an event, or holds it back: if it may be the reply, or has no content and follows such an event. Events
+   * of nodes are not held back.
+   */
   async pass(event: Event, mayBeLast: boolean): Promise<void> {
     if (this.#held.length > 0 && !event.nodeEvent) {
       if (event.content === undefined && event.errorCode === undefined) {

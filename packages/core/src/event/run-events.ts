@@ -26,8 +26,8 @@ export const RunMark = {
 } as const;
 
 /**
- * True for the message event that began a resumable run. The run can continue until it has an event with the object `runner.end`: see `OpenRun`. False
- * for an imported event.
+ * True for the message event that began a resumable run. The run can continue until it has an event with the object
+ * `runner.end`: see `OpenRun`. False for an imported event.
  */
 export function beginsResumableRun(event: Event): boolean {
   const { author, actions } = event;
@@ -62,8 +62,8 @@ export function outcomeOfEvent(last: Event | undefined): RunOutcome {
 }
 
 /**
- * Creates the error that a stored error event was made of: `isInstance` of its class is true for it, because it has the code of the class. An
- * event without a code is one of a model.
+ * Creates the error that a stored error event was made of: `isInstance` of its class is true for it, because it has the
+ * code of the class. An event without a code is one of a model.
  */
 export function errorOfEvent({ error, errorCode = '', errorMessage = '' }: Event): EventloomError {
   const code = error?.code ?? error?.type ?? ModelError.code;

@@ -27,8 +27,8 @@ export function serializeEvent(event: Event, options: SerializeEventOptions = {}
 }
 
 /**
- * Writes the streamed chunks of a run as JSON, as `serializeEvent` does. The chunks of a text differ in id, time and text alone: the rest is written
- * once, which takes half of the time.
+ * Writes the streamed chunks of a run as JSON, as `serializeEvent` does. The chunks of a text differ in id, time and
+ * text alone: the rest is written once, which takes half of the time.
  */
 export class ChunkWriter {
   /** A copy of the fields that the last text chunk should share with the next: a chunk is not frozen. */
@@ -65,8 +65,8 @@ function textOf({ id, timestamp, content, actions }: Event): string | undefined 
 }
 
 /**
- * True if two text chunks have the same fields, and the same values except for id, time, text and the empty actions. Two objects never count as
- * equal.
+ * True if two text chunks have the same fields, and the same values except for id, time, text and the empty actions.
+ * Two objects never count as equal.
  */
 function sharesFields(chunk: Event, last: Partial<Event>): boolean {
   let more = 0;

@@ -6,8 +6,9 @@ import type { EventParams } from './create-event.ts';
 import { type Event, ObjectType } from './event.ts';
 
 /**
- * The stored record that a run yielded an event of a sub-invocation. Such an event is stored on the branch of its call before its caller decides
- * whether and when the run yields it. So its place in the stream is that of the record, which is stored right before the event is yielded.
+ * The stored record that a run yielded an event of a sub-invocation. Such an event is stored on the branch of its call
+ * before its caller decides whether and when the run yields it. So its place in the stream is that of the record, which
+ * is stored right before the event is yielded.
  */
 interface StreamedRecord {
   /** The id of the event. */

@@ -40,8 +40,9 @@ const ADK_FIELDS = new Set([
 ]);
 
 /**
- * Returns the event with only the ADK's fields; Eventloom's fields move to `customMetadata.eventloom`. The `route` of a node is also written to
- * `actions.route`, where adk-python has it. `fromStrictAdk` is the inverse, even if the event's own metadata has that key.
+ * Returns the event with only the ADK's fields; Eventloom's fields move to `customMetadata.eventloom`. The `route` of a
+ * node is also written to `actions.route`, where adk-python has it. `fromStrictAdk` is the inverse, even if the event's
+ * own metadata has that key.
  */
 export function toStrictAdk(event: Event): Event {
   if (!isRecord(event?.actions)) throw notAnEvent('toStrictAdk', event);

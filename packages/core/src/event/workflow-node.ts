@@ -9,12 +9,15 @@ export function isOfWorkflowNode({ nodeInfo }: Event): boolean {
 }
 
 /**
- * The key in the `agentState` of an event that only says that a node of an ADK workflow is done. It is no checkpoint of the workflow: agents in other nodes
- * continue where they were.
+ * The key in the `agentState` of an event that only says that a node of an ADK workflow is done. It is no checkpoint of
+ * the workflow: agents in other nodes continue where they were.
  */
 export const NODE_END = 'nodeEnd';
 
-/** Returns the branch of the node that an event names, above that of the run of an agent in the node; the event's own branch if it has no such segment. */
+/**
+ * Returns the branch of the node that an event names, above that of the run of an agent in the node; the event's own
+ * branch if it has no such segment.
+ */
 export function branchOfNode({ branch, nodeInfo }: Event): string | undefined {
   if (branch === undefined || nodeInfo?.path === undefined) return branch;
   const run = `@${encodeURIComponent(`${nodeInfo.path}#`).replaceAll('.', '%2E')}`;
@@ -23,8 +26,9 @@ export function branchOfNode({ branch, nodeInfo }: Event): string | undefined {
 }
 
 /**
- * True if an agent on a branch sees the event, if it also sees what agents in nodes of its workflow said, each on a branch of its own. A node beside other nodes has a
- * branch `node@run` below that of its workflow: it sees the events above it, and agents on the branch of the workflow see its events.
+ * True if an agent on a branch sees the event, if it also sees what agents in nodes of its workflow said, each on a
+ * branch of its own. A node beside other nodes has a branch `node@run` below that of its workflow: it sees the events
+ * above it, and agents on the branch of the workflow see its events.
  */
 export function isVisibleAcrossNodes(event: Event, branch: string | undefined): boolean {
   const own = branchOfNode(event);
@@ -32,7 +36,10 @@ export function isVisibleAcrossNodes(event: Event, branch: string | undefined): 
   return isVisibleOn(branchAboveNodes(event, own), branch);
 }
 
-/** True for an event of a node whose branch has no other segments with an `@` than those of nodes: no agent or workflow around it is called as a tool. */
+/**
+ * True for an event of a node whose branch has no other segments with an `@` than those of nodes: no agent or workflow
+ * around it is called as a tool.
+ */
 export function isOnNodeBranch(event: Event): boolean {
   return isOfWorkflowNode(event) && enclosureOf(branchAboveNodes(event, event.branch)) === '';
 }

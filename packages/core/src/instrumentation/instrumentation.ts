@@ -53,8 +53,8 @@ export type OperationEnd =
   | { readonly status: 'error'; readonly error: Error };
 
 /**
- * Observes runs, agents, model calls, tool calls and nodes of graphs, for traces, metrics and logs. Set as `instrumentation` of a runner. It cannot change
- * a run; plugins can. A run without instrumentation has no overhead.
+ * Observes runs, agents, model calls, tool calls and nodes of graphs, for traces, metrics and logs. Set as
+ * `instrumentation` of a runner. It cannot change a run; plugins can. A run without instrumentation has no overhead.
  */
 export interface Instrumentation {
   /**
@@ -78,8 +78,8 @@ export interface ActiveOperation {
   /** Returns the headers that a tool adds to its requests, so that the other service continues the trace. Absent: there are none. */
   traceHeaders?(): TraceHeaders;
   /**
-   * Called exactly once, also after an error and after the reader stopped reading. After an abort, an operation may end before those within it. Errors
-   * are reported to the platform.
+   * Called exactly once, also after an error and after the reader stopped reading. After an abort, an operation may end
+   * before those within it. Errors are reported to the platform.
    */
   end(end: OperationEnd): void;
 }
@@ -205,7 +205,8 @@ export class ObservedOperation {
   }
 
   /**
-   * Runs a function to its end inside the operation, and ends the operation with its outcome. Does not wait for a result that is returned at once.
+   * Runs a function to its end inside the operation, and ends the operation with its outcome. Does not wait for a
+   * result that is returned at once.
    * @param resultOf returns the `result` of the operation
    */
   around<T>(work: () => Promise<T>, resultOf?: (returned: T) => unknown): Promise<T>;

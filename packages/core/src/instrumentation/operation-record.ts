@@ -14,8 +14,9 @@ interface TokenCounts {
 }
 
 /**
- * An operation as plain fields, for instrumentation that writes spans itself. Recording costs little: ids, names and attributes are made when they
- * are read. Keeps no context, which would keep the whole session in memory, and no content.
+ * An operation as plain fields, for instrumentation that writes spans itself. Recording costs little: ids, names and
+ * attributes are made when they are read. Keeps no context, which would keep the whole session in memory, and no
+ * content.
  */
 export class OperationRecord implements ActiveOperation {
   readonly kind: Operation['kind'];
@@ -73,7 +74,10 @@ export class OperationRecord implements ActiveOperation {
     this.#traceId = traceId;
   }
 
-  /** The name of the span: `invoke_workflow {app}`, `invoke_agent {agent}`, `chat {model}`, `execute_tool {tool}` or `execute_node {node}`. */
+  /**
+   * The name of the span: `invoke_workflow {app}`, `invoke_agent {agent}`, `chat {model}`, `execute_tool {tool}` or
+   * `execute_node {node}`.
+   */
   get name(): string {
     return `${this.operationName} ${this.subject}`;
   }

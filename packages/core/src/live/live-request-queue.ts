@@ -82,8 +82,8 @@ export interface BaseLiveRequestQueue extends AsyncIterable<LiveRequest> {
   ready(): Promise<void>;
 
   /**
-   * Resolves to the oldest request, which stays in the queue until `shift`, so that none is lost with a connection. Resolves to undefined when
-   * the queue is closed and empty. For one reader at a time.
+   * Resolves to the oldest request, which stays in the queue until `shift`, so that none is lost with a connection.
+   * Resolves to undefined when the queue is closed and empty. For one reader at a time.
    * @throws the signal's reason when it fires first
    * @internal
    */

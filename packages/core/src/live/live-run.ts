@@ -18,7 +18,10 @@ export interface RunLiveParams {
   readonly runConfig?: RunConfig | undefined;
   /** Applied over `runConfig` and the runner's defaults. */
   readonly bounds?: RunBounds | undefined;
-  /** Added to `customMetadata` of every event of the run. Wins over `runConfig.customMetadata`; keys that an event sets itself win over both. */
+  /**
+   * Added to `customMetadata` of every event of the run. Wins over `runConfig.customMetadata`; keys that an event sets
+   * itself win over both.
+   */
   readonly customMetadata?: Readonly<Record<string, unknown>> | undefined;
   /** Aborts the run, which then throws RunAbortedError. */
   readonly abortSignal?: AbortSignal | undefined;

@@ -57,26 +57,28 @@ export interface DeleteMemoriesRequest {
 }
 
 /**
- * The contract of memory services, which remember what was said in a user's sessions, so that agents find it in later ones. Events are added
- * with `context.addSessionToMemory()`, and found by their words: by the model with the tool `LOAD_MEMORY`, by code with `searchMemory`. The
- * suite in `@eventloom/memory/conformance` checks everything that is stated here.
+ * The contract of memory services, which remember what was said in a user's sessions, so that agents find it in later
+ * ones. Events are added with `context.addSessionToMemory()`, and found by their words: by the model with the tool
+ * `LOAD_MEMORY`, by code with `searchMemory`. The suite in `@eventloom/memory/conformance` checks everything that is
+ * stated here.
  *
  * **Owner.** A memory belongs to one user of one app. No other user and no other app can find it.
  *
- * **Content.** An event is remembered if it has text, or a complete transcription, with at least one word. Only its text parts are kept, without
- * thoughts, calls, results, files and metadata, and at most 10,000 characters of them. These are not remembered: partial events, errors, rewound
- * events, events of agents that are called as tools, and events of the framework or of graph nodes (transfer announcements, `preprocessing.*`,
- * `postprocessing.*`, summaries).
+ * **Content.** An event is remembered if it has text, or a complete transcription, with at least one word. Only its
+ * text parts are kept, without thoughts, calls, results, files and metadata, and at most 10,000 characters of them.
+ * These are not remembered: partial events, errors, rewound events, events of agents that are called as tools, and
+ * events of the framework or of graph nodes (transfer announcements, `preprocessing.*`, `postprocessing.*`, summaries).
  *
  * **Idempotence.** An event is identified by its session and its id. Adding it again changes nothing, so a session may be added
  * after every turn. A call adds all of its events or none.
  *
- * **Search.** Words are runs of Unicode letters, marks and numbers, any script, and single emoji, in any colour; a run of more than 64 is several.
- * Case, width, accents and vowel points make no difference, nor do the prefixes that Arabic and Hebrew join to a word (the article, "and",
- * prepositions). In scripts that put no spaces between words, or join endings to them (Han, Hiragana, Katakana, Bopomofo, Hangul, Thai, Lao, Khmer,
- * Myanmar), each pair of neighbours is a word, and so is a single one. A memory is found when it has a word of the query. A word has more weight if
- * fewer of the user's memories contain it. The memory with the highest sum of weights is first; among equal ones the one with the later event, then
- * the one that was added later.
+ * **Search.** Words are runs of Unicode letters, marks and numbers, any script, and single emoji, in any colour; a run
+ * of more than 64 is several. Case, width, accents and vowel points make no difference, nor do the prefixes that Arabic
+ * and Hebrew join to a word (the article, "and", prepositions). In scripts that put no spaces between words, or join
+ * endings to them (Han, Hiragana, Katakana, Bopomofo, Hangul, Thai, Lao, Khmer, Myanmar), each pair of neighbours is a
+ * word, and so is a single one. A memory is found when it has a word of the query. A word has more weight if fewer of
+ * the user's memories contain it. The memory with the highest sum of weights is first; among equal ones the one with
+ * the later event, then the one that was added later.
  *
  * Arguments and results are copies: changing them changes nothing stored. Every method throws InvalidRequestError for a
  * malformed, empty or over-long (256 bytes) name, which changes nothing, and StorageError when the storage cannot be used: it is locked,

@@ -28,8 +28,9 @@ const DEFAULT_CAPABILITIES: ModelCapabilities = {
 const LIVE_CAPABILITIES: ModelCapabilities = { ...DEFAULT_CAPABILITIES, live: true };
 
 /**
- * Base class of language models. `Gemini` and `AiSdkLlm` are two; extend this class for another service: `generateContentAsync` gets a request and yields
- * responses. One model object serves any number of calls at the same time.
+ * Base class of language models. `Gemini` and `AiSdkLlm` are two; extend this class for another service:
+ * `generateContentAsync` gets a request and yields responses. One model object serves any number of calls at the same
+ * time.
  *
  * @example
  * class Echo extends BaseLlm {
@@ -84,9 +85,10 @@ export abstract class BaseLlm {
   ): AsyncGenerator<LlmResponse, void, void>;
 
   /**
-   * Returns the features of the model, which agents and the runtime read before they send a request. By default a feature is on if the service
-   * reports its absence clearly (tools, thinking, built-in tools, all media), and off if the runtime can replace it (`outputSchemaWithTools`,
-   * `responseMedia`). `live` is true if the class overrides `connect`.
+   * Returns the features of the model, which agents and the runtime read before they send a request. By default a
+   * feature is on if the service reports its absence clearly (tools, thinking, built-in tools, all media), and off if
+   * the runtime can replace it (`outputSchemaWithTools`, `responseMedia`). `live` is true if the class overrides
+   * `connect`.
    * @param _model the name of the model, for a class that calls several. Default: `this.model`
    */
   capabilities(_model: string = this.model): ModelCapabilities {

@@ -1,8 +1,8 @@
 import { checkOptions, type OptionRules, wrongOption } from '../agent/options.ts';
 
 /**
- * Features of a model, which agents and the runtime read before they send it a request: see `BaseLlm.capabilities`. Lists of media have media
- * types (`image/png`) and whole kinds (`image/*`); `*` means every kind.
+ * Features of a model, which agents and the runtime read before they send it a request: see `BaseLlm.capabilities`.
+ * Lists of media have media types (`image/png`) and whole kinds (`image/*`); `*` means every kind.
  */
 export interface ModelCapabilities {
   /** True if the model can call functions. If false, an agent with tools is refused before the request. */
@@ -15,7 +15,10 @@ export interface ModelCapabilities {
   readonly responseMedia: { readonly inlineData: readonly string[]; readonly fileData: readonly string[] };
   /** True if the model can think before it answers. If false, an agent with a `BuiltInPlanner` is refused before the request. */
   readonly thinking: boolean;
-  /** True if the model's service runs Google's built-in tools, such as `googleSearch`. If false, an agent with one is refused before the request. */
+  /**
+   * True if the model's service runs Google's built-in tools, such as `googleSearch`. If false, an agent with one is
+   * refused before the request.
+   */
   readonly builtInTools: boolean;
   /** True if the model has live connections, for `runLive`. */
   readonly live: boolean;

@@ -33,8 +33,8 @@ export function checkContextCacheConfig(config: ContextCacheConfig): void {
 }
 
 /**
- * Metadata of the cache that a reply was made with, on its event. Without `cacheName` the reply was made without a cache, and the next request may
- * create one. (ADK, `CacheMetadata`.)
+ * Metadata of the cache that a reply was made with, on its event. Without `cacheName` the reply was made without a
+ * cache, and the next request may create one. (ADK, `CacheMetadata`.)
  */
 export interface CacheMetadata {
   /** Fingerprint of the content of the cache: the model's name, instruction, tools and the first contents. */

@@ -3,8 +3,9 @@ import { ConfigurationError } from '../errors.ts';
 import type { LlmRequest } from './llm-request.ts';
 
 /**
- * Copies a request so that callbacks may change it in place at any depth. The original shares its contents with the session's events, and its
- * config with the agent. Values that are neither arrays nor plain objects (tools, signals, bytes) are not copied.
+ * Copies a request so that callbacks may change it in place at any depth. The original shares its contents with the
+ * session's events, and its config with the agent. Values that are neither arrays nor plain objects (tools, signals,
+ * bytes) are not copied.
  */
 export function copyRequest(request: LlmRequest): LlmRequest {
   return {

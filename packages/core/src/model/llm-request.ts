@@ -37,8 +37,9 @@ export interface GenerateContentConfig {
 }
 
 /**
- * One request to a model: the conversation, the system instruction, the options and the tools. `beforeModelCallback` may change it in place,
- * by replacing fields; the contents themselves belong to the session's events and must not be changed. A model only reads it.
+ * One request to a model: the conversation, the system instruction, the options and the tools. `beforeModelCallback`
+ * may change it in place, by replacing fields; the contents themselves belong to the session's events and must not be
+ * changed. A model only reads it.
  */
 export interface LlmRequest {
   /** Name of the model to call. Default: the name of the model object. */
@@ -62,7 +63,10 @@ export function createLlmRequest(): LlmRequest {
   return { contents: [], config: {}, toolsDict: Object.create(null) as LlmRequest['toolsDict'] };
 }
 
-/** Appends instructions to the system instruction, separated by blank lines. @throws ConfigurationError for arguments of another kind, and if the system instruction is not a string */
+/**
+ * Appends instructions to the system instruction, separated by blank lines.
+ * @throws ConfigurationError for arguments of another kind, and if the system instruction is not a string
+ */
 export function appendInstructions(request: LlmRequest, instructions: readonly string[]): void {
   if (!isRecord(request) || !Array.isArray(instructions))
     throw new ConfigurationError(

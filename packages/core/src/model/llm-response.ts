@@ -44,7 +44,8 @@ export interface AlternativeResponse {
 }
 
 /**
- * A response of a model: a whole reply, or a chunk of one (`partial: true`). All fields are optional. The agent's event has the same fields.
+ * A response of a model: a whole reply, or a chunk of one (`partial: true`). All fields are optional. The agent's event
+ * has the same fields.
  */
 export interface LlmResponse {
   /** The reply, or the new piece of it with `partial`. */
@@ -57,7 +58,10 @@ export interface LlmResponse {
   interrupted?: boolean;
   /** Reason why the model stopped, as reported by the service: `STOP`, `MAX_TOKENS`, `SAFETY`, … */
   finishReason?: string;
-  /** Code of a failure, such as `MAX_TOKENS` or `UNAVAILABLE`. The response may also have the content that was received before the failure. */
+  /**
+   * Code of a failure, such as `MAX_TOKENS` or `UNAVAILABLE`. The response may also have the content that was received
+   * before the failure.
+   */
   errorCode?: string;
   /** Description of the failure, for people. */
   errorMessage?: string;
@@ -86,8 +90,8 @@ export interface LlmResponse {
   /** In live runs with `sessionResumption`: the handle with which another connection can continue from here. */
   liveSessionResumptionUpdate?: { newHandle?: string; resumable?: boolean };
   /**
-   * Id that the chunks of one reply share with the event that merges them. The event of a graph node with the answer of an agent has the id of that
-   * reply, or of the event with the answer if the reply has none.
+   * Id that the chunks of one reply share with the event that merges them. The event of a graph node with the answer of
+   * an agent has the id of that reply, or of the event with the answer if the reply has none.
    */
   responseId?: string;
   /** Further replies to the same request, if it asked for several. */

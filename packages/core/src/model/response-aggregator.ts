@@ -74,7 +74,10 @@ export class ResponseAggregator {
     this.#text = '';
   }
 
-  /** Returns the whole reply. If one of its calls is incomplete, all calls are left out, so that none is run, and the reply has an error code. */
+  /**
+   * Returns the whole reply. If one of its calls is incomplete, all calls are left out, so that none is run, and the
+   * reply has an error code.
+   */
   finish(): LlmResponse {
     const { incompleteCalls } = this;
     return incompleteCalls.length > 0 ? withoutCalls(this.#merged(), incompleteCalls) : this.#merged();

@@ -9,8 +9,8 @@ export interface RetryOptions {
   /** Delay before the second attempt, in milliseconds. It doubles with each further attempt. Default 1,000. */
   readonly initialDelayMs?: number | undefined;
   /**
-   * Maximum delay in milliseconds. If the service asks for a longer delay, the call is not retried, and its error is thrown with `retryAfterMs`.
-   * Default 60,000.
+   * Maximum delay in milliseconds. If the service asks for a longer delay, the call is not retried, and its error is
+   * thrown with `retryAfterMs`. Default 60,000.
    */
   readonly maxDelayMs?: number | undefined;
   /** Random share of a delay, from 0 to 1, which keeps clients from retrying at the same time. Default 0.5. */
@@ -62,8 +62,8 @@ export async function withRetries<T>(
 }
 
 /**
- * Returns the delay in milliseconds after a failed attempt; undefined if the call should not be retried. The delay that the service asks for is a
- * minimum: jitter is added to it, but subtracted from the computed delay.
+ * Returns the delay in milliseconds after a failed attempt; undefined if the call should not be retried. The delay that
+ * the service asks for is a minimum: jitter is added to it, but subtracted from the computed delay.
  * @param attempt number of the failed attempt, from 1
  */
 function retryDelayMs(attempt: number, askedMs: number | undefined, retry: Retry): number | undefined {
@@ -105,7 +105,10 @@ export function retryAfterMs(header: string | null | undefined, nowMs: number): 
   return Number.isNaN(dateMs) ? undefined : Math.max(0, dateMs - nowMs);
 }
 
-/** The code of a failed model call by HTTP status: `google.rpc.Code` (googleapis, google/rpc/code.proto), also for the services of other vendors. */
+/**
+ * The code of a failed model call by HTTP status: `google.rpc.Code` (googleapis, google/rpc/code.proto), also for the
+ * services of other vendors.
+ */
 const BY_STATUS: Readonly<Record<number, string>> = {
   400: 'INVALID_ARGUMENT',
   401: 'UNAUTHENTICATED',

@@ -1,6 +1,7 @@
 /**
- * Patterns that match keys by their form: keys with a prefix of their vendor (Google and others), JSON Web Tokens, the value after `Bearer`, the
- * key and the password in an address, and the value after a word such as `API key provided:`. Each reads a text in linear time.
+ * Patterns that match keys by their form: keys with a prefix of their vendor (Google and others), JSON Web Tokens, the
+ * value after `Bearer`, the key and the password in an address, and the value after a word such as `API key provided:`.
+ * Each reads a text in linear time.
  */
 const KEYS: readonly RegExp[] = [
   /AIza[\w-]{35}/g,

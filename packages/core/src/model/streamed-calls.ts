@@ -66,7 +66,10 @@ function putPiece(args: Record<string, unknown>, piece: PartialArg): void {
   }
 }
 
-/** Returns the index to write to in a list. An index past the end becomes the end and names such as `length` are refused, so that no piece can create a huge list. */
+/**
+ * Returns the index to write to in a list. An index past the end becomes the end and names such as `length` are
+ * refused, so that no piece can create a huge list.
+ */
 function keyWithin(target: object, key: string | number): string | undefined {
   if (!Array.isArray(target)) return String(key);
   return typeof key === 'number' ? String(Math.min(key, target.length)) : undefined;

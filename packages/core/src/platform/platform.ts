@@ -65,8 +65,8 @@ export function reportUnlessStopped(platform: Platform, error: unknown): void {
 }
 
 /**
- * Resolves or rejects as the work does, or, if that takes longer than the time-out, as `onLate` does: by default with undefined. The work continues
- * without a waiter.
+ * Resolves or rejects as the work does, or, if that takes longer than the time-out, as `onLate` does: by default with
+ * undefined. The work continues without a waiter.
  */
 export async function within<T, L = undefined>(
   timers: Pick<Platform, 'schedule'>,
@@ -113,8 +113,8 @@ function digit(word: number, place: number): number {
 }
 
 /**
- * Returns the text of a UUID (RFC 9562) from its four words, whose version and variant it sets. The text is made at once: a sum of pieces allocates ten
- * times as much, and a list of codes takes longer.
+ * Returns the text of a UUID (RFC 9562) from its four words, whose version and variant it sets. The text is made at
+ * once: a sum of pieces allocates ten times as much, and a list of codes takes longer.
  */
 // oxfmt-ignore
 function toText(version: number, a: number, b: number, c: number, d: number): string {
@@ -128,7 +128,10 @@ function toText(version: number, a: number, b: number, c: number, d: number): st
   );
 }
 
-/** Returns a UUID version 7 for a time in milliseconds since the epoch. Default: the current time. Ids of one millisecond are in no order. */
+/**
+ * Returns a UUID version 7 for a time in milliseconds since the epoch. Default: the current time. Ids of one
+ * millisecond are in no order.
+ */
 export function uuidV7(timeMs: number = Date.now()): string {
   const upper = Math.floor(timeMs / 2 ** 16);
   return toText(7, upper, ((timeMs % 2 ** 16) << 16) | (randomWord() & 0xfff), randomWord(), randomWord());

@@ -39,7 +39,10 @@ export interface PostgresPool {
 /** Pools and connections that have the listeners of this file. */
 const heard = new WeakSet<object>();
 
-/** Listens to errors, because an error event without a listener ends a Node process. A lost connection fails the statement that needs it, and nothing else. */
+/**
+ * Listens to errors, because an error event without a listener ends a Node process. A lost connection fails the
+ * statement that needs it, and nothing else.
+ */
 const ignore = (): void => undefined;
 
 /** Listens to each connection of a pool from the moment it is made. */

@@ -2,7 +2,10 @@ import { EventloomError, StorageError } from '../errors.ts';
 
 /** Errors of JavaScript itself: programming errors, not failures of the storage. */
 const PROGRAM_ERRORS = [TypeError, RangeError, ReferenceError, SyntaxError];
-/** SQLite's result codes of temporary failures: busy, locked, no memory, interrupted, I/O error, disk full, cannot open, locking protocol. */
+/**
+ * SQLite's result codes of temporary failures: busy, locked, no memory, interrupted, I/O error, disk full, cannot open,
+ * locking protocol.
+ */
 const PASSING: readonly unknown[] = [5, 6, 7, 9, 10, 13, 14, 15];
 
 /**

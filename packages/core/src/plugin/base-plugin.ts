@@ -63,8 +63,8 @@ export abstract class BasePlugin {
   }
 
   /**
-   * Called with each event before it is stored and yielded, but not with those that only record where a resumable agent is. A returned event replaces
-   * it; its id, invocation id and timestamp stay those of the original.
+   * Called with each event before it is stored and yielded, but not with those that only record where a resumable agent
+   * is. A returned event replaces it; its id, invocation id and timestamp stay those of the original.
    */
   onEventCallback(_params: { invocationContext: InvocationContext; event: Event }): Answer<Event> {
     return undefined;
@@ -118,7 +118,10 @@ export abstract class BasePlugin {
     return undefined;
   }
 
-  /** Called before each model request with the tools that it offers, by name. A returned record is offered instead: leave tools out to hide them. */
+  /**
+   * Called before each model request with the tools that it offers, by name. A returned record is offered instead:
+   * leave tools out to hide them.
+   */
   beforeToolSelection(_params: {
     callbackContext: CallbackContext;
     tools: Readonly<Record<string, BaseTool>>;
@@ -135,7 +138,10 @@ export abstract class BasePlugin {
     return undefined;
   }
 
-  /** Called after each tool call. `result` is what the tool returned, unchanged, and of any type. A returned record replaces the response. */
+  /**
+   * Called after each tool call. `result` is what the tool returned, unchanged, and of any type. A returned record
+   * replaces the response.
+   */
   afterToolCallback(_params: {
     tool: BaseTool;
     toolArgs: Record<string, unknown>;

@@ -32,7 +32,10 @@ export async function readNewest(
   }
 }
 
-/** Returns the index of the last effective rewind whose target is before these events, because events before it may be undone. 0 if there is none. */
+/**
+ * Returns the index of the last effective rewind whose target is before these events, because events before it may be
+ * undone. 0 if there is none.
+ */
 function undoneUntil(events: readonly Event[]): number {
   const begun = firstIndexes(events);
   for (let index = events.length - 1; index >= 0; index--) {

@@ -7,8 +7,9 @@ import type { SessionKey } from './session.ts';
  */
 export interface SessionLease extends SessionKey {
   /**
-   * Fencing token: each lease of a session has a higher epoch than the one before, also if the session was deleted and created again. The
-   * remainder of a division by 998 grows by one with each lease of the session, and begins again at 0: it orders attempts at a run in few digits.
+   * Fencing token: each lease of a session has a higher epoch than the one before, also if the session was deleted and
+   * created again. The remainder of a division by 998 grows by one with each lease of the session, and begins again at
+   * 0: it orders attempts at a run in few digits.
    */
   readonly epoch: number;
   /** Time after which another writer may take over, unless the lease is renewed, in milliseconds. Every append renews it. */

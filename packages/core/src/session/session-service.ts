@@ -121,7 +121,10 @@ export interface BeginRunRequest extends AcquireLeaseRequest {
   readonly requestId?: string | undefined;
   /** True if the run can be resumed after its process was lost. Default false. Ignored when an open run is continued. */
   readonly resumable?: boolean | undefined;
-  /** Webhook of the run, stored in the same transaction, beside earlier ones of a run that continues: see `putRunWebhook`. Default: none. */
+  /**
+   * Webhook of the run, stored in the same transaction, beside earlier ones of a run that continues: see
+   * `putRunWebhook`. Default: none.
+   */
   readonly webhook?: Pick<RunWebhook, 'id' | 'url'> | undefined;
   /** True continues an existing run of the session, open or ended. Default false: a new run. */
   readonly continues?: boolean | undefined;
@@ -130,7 +133,10 @@ export interface BeginRunRequest extends AcquireLeaseRequest {
    * `onBusy: 'interrupt'`. Default: any.
    */
   readonly lastEpoch?: number | undefined;
-  /** True creates the session, without state, if it does not exist. A session that is deleted during the wait is not created. Default false. */
+  /**
+   * True creates the session, without state, if it does not exist. A session that is deleted during the wait is not
+   * created. Default false.
+   */
   readonly create?: boolean | undefined;
   /** Selects the events before the message that are read. Default: all of them. */
   readonly read?: GetSessionConfig | undefined;
@@ -173,19 +179,21 @@ export interface ListToolCallsRequest extends SessionKey {
 }
 
 /**
- * The contract of session services, which store conversations: their events, their state and their runs. Applications call `createSession`,
- * `getSession`, `listSessions`, `listEvents` and `deleteSession`; the runner calls the rest. `InMemorySessionService` is for tests and first
- * steps; `@eventloom/sessions` has services for SQLite and PostgreSQL. For another storage write a `SessionDriver`, not a subclass.
+ * The contract of session services, which store conversations: their events, their state and their runs. Applications
+ * call `createSession`, `getSession`, `listSessions`, `listEvents` and `deleteSession`; the runner calls the rest.
+ * `InMemorySessionService` is for tests and first steps; `@eventloom/sessions` has services for SQLite and PostgreSQL.
+ * For another storage write a `SessionDriver`, not a subclass.
  *
- * An append is one transaction: the event and the state that it changes are stored together or not at all. `temp:` keys and partial events are
- * never stored. Different sessions never wait for each other. The suite in `@eventloom/sessions/conformance` checks everything that is stated here.
+ * An append is one transaction: the event and the state that it changes are stored together or not at all. `temp:` keys
+ * and partial events are never stored. Different sessions never wait for each other. The suite in
+ * `@eventloom/sessions/conformance` checks everything that is stated here.
  *
  * Methods that a run calls return a value or a promise; a back end without I/O returns the value. Their errors are thrown
  * synchronously or reject the promise, so `await` the call inside the `try`.
  *
- * Every method throws StorageError if the storage cannot be reached, does not answer in time, is full or is locked. The call may
- * have taken effect nevertheless. `appendEvent`, `appendEvents`, `recordToolCall`, `renewLease`, `releaseLease` and `endRun` are idempotent:
- * repeat them with the same arguments.
+ * Every method throws StorageError if the storage cannot be reached, does not answer in time, is full or is locked. The
+ * call may have taken effect nevertheless. `appendEvent`, `appendEvents`, `recordToolCall`, `renewLease`,
+ * `releaseLease` and `endRun` are idempotent: repeat them with the same arguments.
  *
  * @example
  * const sessions: BaseSessionService = new InMemorySessionService();
@@ -259,7 +267,10 @@ export abstract class BaseSessionService {
    */
   abstract importSession(request: ImportSessionRequest): Promise<Session>;
 
-  /** Deletes a session with its events, state, lease, runs, webhooks and ledger. Keeps the user's and the app's state. A no-op if it does not exist. */
+  /**
+   * Deletes a session with its events, state, lease, runs, webhooks and ledger. Keeps the user's and the app's state. A
+   * no-op if it does not exist.
+   */
   abstract deleteSession(request: SessionKey): Promise<void>;
 
   /**
@@ -267,8 +278,8 @@ export abstract class BaseSessionService {
    * is changed and the stored event is returned. A partial event is returned unchanged and not stored. The returned
    * event, also in the session object, is a frozen copy; the given event is not modified.
    * @throws SessionNotFoundError, also if the session was deleted and created again
-   * @throws StaleWriterError if the lease no longer holds the session, or if the storage lost the event that was appended before under the lease,
-   * as a database does that is replaced by an older copy; nothing is changed
+   * @throws StaleWriterError if the lease no longer holds the session, or if the storage lost the event that was
+   * appended before under the lease, as a database does that is replaced by an older copy; nothing is changed
    * @throws SessionBusyError without a lease, if the session stays busy
    * @throws StateKeyError and StateValueError for a delta that cannot be stored; nothing is changed
    * @throws InvalidEventError for an event that is not JSON, or with a known field of another type; a known field that
@@ -287,8 +298,8 @@ export abstract class BaseSessionService {
   checkAppend?(request: SessionKey & Pick<AppendEventRequest, 'event'>): MaybePromise<void>;
 
   /**
-   * Appends several events in one transaction: all of them, or none if one is refused. Otherwise like `appendEvent` for each, and as safe to
-   * repeat.
+   * Appends several events in one transaction: all of them, or none if one is refused. Otherwise like `appendEvent` for
+   * each, and as safe to repeat.
    * @throws the errors of `appendEvent`; nothing is changed
    */
   abstract appendEvents(request: AppendEventsRequest): Promise<Event[]>;
@@ -313,9 +324,10 @@ export abstract class BaseSessionService {
   abstract beginRun(request: BeginRunRequest): MaybePromise<BegunRun>;
 
   /**
-   * Appends the run's last event, if there is one, and releases the session, in one transaction: `appendEvent` and `releaseLease` in one call.
-   * Returns the event as `appendEvent` does. Safe to repeat: once the event is stored, the call changes nothing and returns it, whichever lease
-   * holds the session by then. Without an event, it changes nothing once the run has ended with this `outcome`.
+   * Appends the run's last event, if there is one, and releases the session, in one transaction: `appendEvent` and
+   * `releaseLease` in one call. Returns the event as `appendEvent` does. Safe to repeat: once the event is stored, the
+   * call changes nothing and returns it, whichever lease holds the session by then. Without an event, it changes
+   * nothing once the run has ended with this `outcome`.
    * @throws the errors of `appendEvent`; nothing is changed then, and the run keeps the session
    * @throws StaleWriterError without an event if the lease no longer holds the session and the run did not end with this
    * `outcome`; nothing is changed

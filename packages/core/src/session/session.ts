@@ -19,10 +19,10 @@ export interface Session {
   /** Id of the user that the session belongs to. */
   readonly userId: string;
   /**
-   * Merged view of the app's, the user's and the session's state, keys with their prefixes. To change it, write to `context.state`: a write to the
-   * session of a context throws, and one to a session that was fetched changes only the fetched object. `context.state.toRecord()` returns a
-   * plain copy. `structuredClone(session.state)` throws for the session of a context, whose state is a proxy: write
-   * `structuredClone({ ...session.state })`.
+   * Merged view of the app's, the user's and the session's state, keys with their prefixes. To change it, write to
+   * `context.state`: a write to the session of a context throws, and one to a session that was fetched changes only the
+   * fetched object. `context.state.toRecord()` returns a plain copy. `structuredClone(session.state)` throws for the
+   * session of a context, whose state is a proxy: write `structuredClone({ ...session.state })`.
    */
   readonly state: Record<string, unknown>;
   /** Events in append order: all of them, or those that `GetSessionConfig` selects. */

@@ -7,7 +7,8 @@ import { checkStateKey, stateScopeOf } from '../state/state-scope.ts';
 import { checkName } from './check-name.ts';
 
 /**
- * Prepares an imported event for storing. Refuses the values that an append refuses, and fields that a stored event never has, such as `partial`.
+ * Prepares an imported event for storing. Refuses the values that an append refuses, and fields that a stored event
+ * never has, such as `partial`.
  * @throws InvalidEventError and InvalidRequestError that name the field
  */
 export function toStoredEvent(event: Event): Event {

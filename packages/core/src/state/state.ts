@@ -106,8 +106,8 @@ export class State extends StateReader {
   }
 
   /**
-   * Sets a key to a JSON copy of the value: a Date becomes a text, and an instance of a class an object with its properties. For undefined it
-   * removes the key.
+   * Sets a key to a JSON copy of the value: a Date becomes a text, and an instance of a class an object with its
+   * properties. For undefined it removes the key.
    * @throws StateKeyError for a key that cannot be stored
    * @throws StateValueError for a value that JSON would lose, such as a function or a Map
    */
@@ -153,7 +153,11 @@ function toStateValue(key: string, value: unknown): unknown {
   );
 }
 
-/** Checks the keys of a state delta and copies its values. Keys with the value undefined are left out, as in JSON. @throws StateKeyError @throws StateValueError */
+/**
+ * Checks the keys of a state delta and copies its values. Keys with the value undefined are left out, as in JSON.
+ * @throws StateKeyError
+ * @throws StateValueError
+ */
 export function checkStateDelta(delta: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const checked: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(delta)) {

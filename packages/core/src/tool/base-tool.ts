@@ -48,8 +48,9 @@ export interface BaseToolParams {
    */
   readonly idempotent?: boolean;
   /**
-   * Maximum time of a call in milliseconds; at most 24 days. Then `toolContext.abortSignal` fires, what the tool returns later is ignored, and the
-   * model gets a ToolTimeoutError as `{ error }`, as if the tool had thrown it. The time for which a person is asked does not count. Default: no limit.
+   * Maximum time of a call in milliseconds; at most 24 days. Then `toolContext.abortSignal` fires, what the tool
+   * returns later is ignored, and the model gets a ToolTimeoutError as `{ error }`, as if the tool had thrown it. The
+   * time for which a person is asked does not count. Default: no limit.
    */
   readonly timeoutMs?: number | undefined;
   /**
@@ -161,8 +162,9 @@ export abstract class BaseTool {
   }
 
   /**
-   * Runs one call. The result is JSON: an object is used as the response, a list becomes `{results: list}`, any other value `{result: value}`. An error
-   * that it throws is given to the model as `{error}`, and so is a result that would lose its content in JSON. A long-running tool returns undefined while it has no result.
+   * Runs one call. The result is JSON: an object is used as the response, a list becomes `{results: list}`, any other
+   * value `{result: value}`. An error that it throws is given to the model as `{error}`, and so is a result that would
+   * lose its content in JSON. A long-running tool returns undefined while it has no result.
    * @returns the result or a promise of it; returning the value itself is faster
    */
   abstract runAsync(request: RunAsyncToolRequest): unknown;

@@ -96,16 +96,16 @@ export abstract class BaseToolset {
   }
 
   /**
-   * True if the names of the tools come from elsewhere, such as a server. A tool whose name is taken by another tool of the agent is then left out
-   * and reported to the platform; otherwise the run fails. Default: false.
+   * True if the names of the tools come from elsewhere, such as a server. A tool whose name is taken by another tool of
+   * the agent is then left out and reported to the platform; otherwise the run fails. Default: false.
    */
   get skipsTakenNames(): boolean {
     return false;
   }
 
   /**
-   * Returns the tools for the run of the context; without a context, the tools of every run. An agent calls it once in its turn, before the first
-   * model request: see `version`.
+   * Returns the tools for the run of the context; without a context, the tools of every run. An agent calls it once in
+   * its turn, before the first model request: see `version`.
    */
   abstract getTools(context?: ReadonlyContext): Promise<BaseTool[]>;
 

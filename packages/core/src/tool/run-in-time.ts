@@ -8,8 +8,8 @@ export function contextInTime(context: InvocationContext): InvocationContext {
 }
 
 /**
- * Runs a tool for its `timeoutMs` at most. Then the abort signal of the call fires, and the promise rejects with a ToolTimeoutError, even if the tool
- * ignores the signal; what it returns later is ignored.
+ * Runs a tool for its `timeoutMs` at most. Then the abort signal of the call fires, and the promise rejects with a
+ * ToolTimeoutError, even if the tool ignores the signal; what it returns later is ignored.
  * @param request its `toolContext` is in a context of `contextInTime`
  */
 export async function runInTime(tool: BaseTool, timeoutMs: number, request: RunAsyncToolRequest): Promise<unknown> {

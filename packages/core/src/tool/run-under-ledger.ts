@@ -40,8 +40,8 @@ export interface LedgerTool<Outcome extends LedgerOutcome> {
  * | `started`  | `isIdempotent` or `resumesCalls` | runs again, as a call without an entry                              |
  * | `started`  | any other                        | gets the response `interrupted`, and is recorded as `finished`      |
  *
- * The start is recorded before each run of the tool, also before a second one: a process that lost the session fails there, before the tool has an
- * effect. Returns synchronously unless the tool or the store is asynchronous.
+ * The start is recorded before each run of the tool, also before a second one: a process that lost the session fails
+ * there, before the tool has an effect. Returns synchronously unless the tool or the store is asynchronous.
  *
  * @param id the call in the ledger: see `ledgerCallId`
  * @param before the entry of the call; undefined if there is none

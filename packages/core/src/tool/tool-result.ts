@@ -37,8 +37,9 @@ const PARAMS: OptionRules<ToolResultParams> = {
 /**
  * Creates the result of a tool that has images, documents or recordings for the model, beside the JSON of `response`. The tool returns it.
  *
- * The parts are stored in the function response of the event. The model receives them in the function response, or after it
- * in the same user content if it does not accept media there. A streaming tool returns the result, or yields it as `new FinalToolResult(toolResult(…))`.
+ * The parts are stored in the function response of the event. The model receives them in the function response, or
+ * after it in the same user content if it does not accept media there. A streaming tool returns the result, or yields
+ * it as `new FinalToolResult(toolResult(…))`.
  *
  * @throws ConfigurationError for an unknown parameter, and for parts that are not a list
  * @throws InvalidEventError for a response that is not an object and for a part that is not media

@@ -112,7 +112,10 @@ export function checkParameters(query: Readonly<Record<string, unknown>>, parame
 interface FieldCheck {
   /** Further names that a sender may have misspelt. A part of such a name, like `config`, is an unknown field like any other. */
   readonly others?: readonly string[];
-  /** True refuses every unknown field; false only those that resemble a known one, because newer clients of the ADK may send others. Default false. */
+  /**
+   * True refuses every unknown field; false only those that resemble a known one, because newer clients of the ADK may
+   * send others. Default false.
+   */
   readonly isStrict?: boolean;
   /** The fault of an unknown field. Default: the body has no such field. */
   readonly fault?: string;

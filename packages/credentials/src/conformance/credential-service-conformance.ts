@@ -10,8 +10,9 @@ import { scopeRules } from './scope-rules.ts';
 import { describeRules } from './describe-rules.ts';
 
 /**
- * Returns the contract of `BaseCredentialService` as cases for any test runner: run each; a broken rule rejects with a ConformanceError that names
- * it. Every case creates its own service. A service whose storage other processes use is created with `another`.
+ * Returns the contract of `BaseCredentialService` as cases for any test runner: run each; a broken rule rejects with a
+ * ConformanceError that names it. Every case creates its own service. A service whose storage other processes use is
+ * created with `another`.
  *
  * ```ts
  * for (const { id, title, run } of credentialServiceConformance(makeService)) test(`${id}: ${title}`, run);

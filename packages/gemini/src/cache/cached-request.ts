@@ -37,7 +37,10 @@ export class CachedRequest {
     };
   }
 
-  /** Stops using the cache if the request may have failed because of it. Returns true if the request can be sent again without the cache. */
+  /**
+   * Stops using the cache if the request may have failed because of it. Returns true if the request can be sent again
+   * without the cache.
+   */
   dropCache(error: unknown): boolean {
     const { cacheName, fingerprint, contentsCount } = this.#metadata ?? {};
     if (cacheName === undefined || fingerprint === undefined || contentsCount === undefined) return false;
@@ -90,7 +93,10 @@ function beginOfLastTurn(contents: readonly Content[]): number {
   return contents.findLastIndex(({ role }) => role === 'model') + 1;
 }
 
-/** Returns a digest of everything that a cache of the request would hold (model, instruction, tools and the first contents), as 16 hexadecimal digits. */
+/**
+ * Returns a digest of everything that a cache of the request would hold (model, instruction, tools and the first
+ * contents), as 16 hexadecimal digits.
+ */
 async function fingerprintOf(
   { model, contents, config }: GenerateContentParameters,
   contentsCount: number,

@@ -7,7 +7,10 @@ import type { GenAiClient } from './genai-client.ts';
 export interface GeminiClientOptions {
   /** Key of the Gemini API, or of Vertex AI in express mode. Required unless `vertexai` with a `project`, or a `client`, is given. */
   readonly apiKey?: string | undefined;
-  /** Name of the environment variable or secret that the key comes from. It is named in the error if the service refuses the key. Default: none. */
+  /**
+   * Name of the environment variable or secret that the key comes from. It is named in the error if the service refuses
+   * the key. Default: none.
+   */
   readonly apiKeyName?: string | undefined;
   /** True to use Vertex AI instead of the Gemini API. Default false. */
   readonly vertexai?: boolean | undefined;
@@ -21,9 +24,15 @@ export interface GeminiClientOptions {
   readonly baseUrl?: string | undefined;
   /** Version of the API. Default: `v1` for the Gemini API and `v1beta1` for Vertex AI. */
   readonly apiVersion?: string | undefined;
-  /** Version of the API for live connections. Default: `apiVersion`; without one, `v1beta` for the Gemini API and `v1beta1` for Vertex AI. */
+  /**
+   * Version of the API for live connections. Default: `apiVersion`; without one, `v1beta` for the Gemini API and
+   * `v1beta1` for Vertex AI.
+   */
   readonly liveApiVersion?: string | undefined;
-  /** More HTTP options of `@google/genai`: `timeout`, `extraBody`, `fetch`. The options `headers`, `baseUrl` and `apiVersion` take precedence. */
+  /**
+   * More HTTP options of `@google/genai`: `timeout`, `extraBody`, `fetch`. The options `headers`, `baseUrl` and
+   * `apiVersion` take precedence.
+   */
   readonly httpOptions?: Readonly<Omit<HttpOptions, 'retryOptions'>> | undefined;
   /** A client of `@google/genai`, or a function that creates it at the first call. If given, the options above are not used. */
   readonly client?: GenAiClient | (() => Promise<GenAiClient>) | undefined;

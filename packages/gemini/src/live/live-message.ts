@@ -10,7 +10,10 @@ export interface LiveMessage {
   readonly sessionResumptionUpdate?: {
     readonly newHandle?: string;
     readonly resumable?: boolean;
-    /** Index of the last message of the client that the service consumed on this connection; the setup is 0. Protobuf writes this 64-bit number as text. */
+    /**
+     * Index of the last message of the client that the service consumed on this connection; the setup is 0. Protobuf
+     * writes this 64-bit number as text.
+     */
     readonly lastConsumedClientMessageIndex?: string | number;
   };
   /** Announces the end of the connection. `timeLeft` is a protobuf duration such as `9.5s`. */

@@ -33,7 +33,10 @@ const PASSING: readonly string[] = ['RESOURCE_EXHAUSTED', 'UNAVAILABLE', 'DEADLI
 const QUOTA = /quota|resource.?exhausted|rate.?limit/i;
 const UNAVAILABLE = /unavailable|overloaded|try again/i;
 const DEADLINE = /deadline/i;
-/** Maximum length of an error message, in characters. Close reasons have at most 123 bytes; failures that a runtime reports may be longer. */
+/**
+ * Maximum length of an error message, in characters. Close reasons have at most 123 bytes; failures that a runtime
+ * reports may be longer.
+ */
 const MAX_MESSAGE = 1000;
 
 /** Converts the end of a connection to an error, with the service's message if it sent one. No message contains a key. */

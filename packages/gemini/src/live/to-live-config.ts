@@ -41,7 +41,10 @@ export function resumptionHandle({ config }: LlmRequest): string | undefined {
   return typeof sessionResumption.handle === 'string' ? sessionResumption.handle : undefined;
 }
 
-/** Returns the option with `transparent`, by default true, for Vertex AI, which then reports the consumed sends; without it for the Gemini API, which lacks it. */
+/**
+ * Returns the option with `transparent`, by default true, for Vertex AI, which then reports the consumed sends; without
+ * it for the Gemini API, which lacks it.
+ */
 function toResumption(resumption: object, vertexai: boolean): object {
   if (vertexai) return { transparent: true, ...resumption };
   if (!('transparent' in resumption)) return resumption;

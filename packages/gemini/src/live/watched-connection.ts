@@ -52,7 +52,8 @@ export class WatchedConnection {
     const connected = (isFactory(factory) ? this.#watch(live, factory) : live).connect({
       ...parameters,
       callbacks: {
-        // The client's form of the message: that of the wire with additional getters. From a watched socket only `setupComplete` arrives here, again.
+        // The client's form of the message: that of the wire with additional getters. From a watched socket only
+        // `setupComplete` arrives here, again.
         onmessage: (message) => this.#tell(message as object),
         onerror: ({ message }) => this.#end({ failure: message }),
         onclose: ({ code, reason }) => this.#end({ code, reason }),

@@ -4,8 +4,9 @@ import { toWireSchema } from './to-wire-schema.ts';
 type Declaration = Readonly<Record<string, unknown>>;
 
 /**
- * Converts tools to the form that the service accepts. All function declarations are in one entry, at the position of the first one, because
- * the service refuses several. The declarations are copies, because the client rewrites `parameters` in place.
+ * Converts tools to the form that the service accepts. All function declarations are in one entry, at the position of
+ * the first one, because the service refuses several. The declarations are copies, because the client rewrites
+ * `parameters` in place.
  */
 export function toWireTools(tools: readonly unknown[]): object[] {
   const wire: object[] = [];

@@ -10,7 +10,11 @@ export type GeminiResponse = Pick<
   'candidates' | 'modelVersion' | 'promptFeedback' | 'responseId' | 'usageMetadata'
 >;
 
-/** Converts a whole response of Gemini, for models that call the service themselves. An answer that is blocked, empty or truncated has an `errorCode`. @throws ConfigurationError for a value that is not an object */
+/**
+ * Converts a whole response of Gemini, for models that call the service themselves. An answer that is blocked, empty or
+ * truncated has an `errorCode`.
+ * @throws ConfigurationError for a value that is not an object
+ */
 export function createLlmResponse(response: GeminiResponse): LlmResponse {
   if (!isRecord(response))
     throw new ConfigurationError(

@@ -15,9 +15,10 @@ interface ReplyEnd {
 }
 
 /**
- * Adds the reason for a truncated reply as `errorCode`: the reason why the prompt was blocked, or a finish reason other than STOP. Two
- * codes are Eventloom's own, for replies without a reason: `UNKNOWN_ERROR` (the ADK's) for an empty reply, `NO_FINISH_REASON` for a stream of text
- * that stopped. A stream that stopped after calls, or inside one, has the code `INCOMPLETE_CALL` and no calls.
+ * Adds the reason for a truncated reply as `errorCode`: the reason why the prompt was blocked, or a finish reason other
+ * than STOP. Two codes are Eventloom's own, for replies without a reason: `UNKNOWN_ERROR` (the ADK's) for an empty
+ * reply, `NO_FINISH_REASON` for a stream of text that stopped. A stream that stopped after calls, or inside one, has
+ * the code `INCOMPLETE_CALL` and no calls.
  */
 export function withFinishError(reply: LlmResponse, end: ReplyEnd): LlmResponse {
   if (reply.errorCode === INCOMPLETE_CALL) return reply;

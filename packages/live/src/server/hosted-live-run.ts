@@ -46,8 +46,8 @@ const LIVE_RUN_ENDED: SocketClose = { code: 1000, reason: 'the live run has ende
 /** The heartbeats without a sign of life, or without progress, after which the client is disconnected. */
 const MAX_MISSED_BEATS = 2;
 /**
- * The heartbeats in which a client must send its first frame, if it answers no heartbeats: workerd does not report the end of a connection that
- * was lost while it was opened.
+ * The heartbeats in which a client must send its first frame, if it answers no heartbeats: workerd does not report the
+ * end of a connection that was lost while it was opened.
  */
 const MAX_SILENT_BEATS = 4;
 /** Maximum number of heartbeats that a client may be paused. A paused client cannot answer a heartbeat. */
@@ -290,8 +290,8 @@ export class HostedLiveRun implements LiveSocketEvents {
 const OPEN_ENDS = [StorageError, SessionNotFoundError];
 
 /**
- * Returns the error for the client of a run whose end is not stored: no other error is true yet. After the loss of the lease, the process that
- * takes the session over stores the end.
+ * Returns the error for the client of a run whose end is not stored: no other error is true yet. After the loss of the
+ * lease, the process that takes the session over stores the end.
  */
 function unstoredEnd(reason: Error | undefined): Error {
   if (reason && OPEN_ENDS.some((type) => type.isInstance(reason))) return reason;

@@ -184,8 +184,8 @@ export function refuseLive(error: unknown, socket: LiveSocket): LiveSocketEvents
 const BUSY_WAIT_MS = 5000;
 
 /**
- * Returns the config of a live run: values of the server before those of the query, without options that apply only to resumable runs. The query
- * only switches transcriptions on or off, so the runner's options for them are kept.
+ * Returns the config of a live run: values of the server before those of the query, without options that apply only to
+ * resumable runs. The query only switches transcriptions on or off, so the runner's options for them are kept.
  */
 function liveRunConfig(asked: RunConfig, decidedConfig: RunPolicy | undefined, runner: Runner): RunConfig {
   const { resumable: _, ...decided } = decidedConfig ?? {};

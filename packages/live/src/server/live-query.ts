@@ -49,8 +49,8 @@ const CAMEL_PARAMETERS: Readonly<Record<string, true>> = Object.fromEntries(
 );
 
 /**
- * Parses the query of a request, each name in snake case or camel case. Refuses unknown names that resemble one of these or an option of the
- * run config, which only the server sets. Other unknown names are ignored.
+ * Parses the query of a request, each name in snake case or camel case. Refuses unknown names that resemble one of
+ * these or an option of the run config, which only the server sets. Other unknown names are ignored.
  * @throws InvalidRequestError
  */
 export function parseLiveQuery(query: URLSearchParams): LiveQuery {

@@ -1,7 +1,10 @@
 import type { BaseCodeExecutor, CodeDelimiters, CodeFile, Content, Part } from '@eventloom/core';
 import { languageOf } from '@eventloom/core/internal';
 
-/** Converts the inline data of a message to files. A file without a `displayName` is named by its position and type, such as `file_1.csv`. */
+/**
+ * Converts the inline data of a message to files. A file without a `displayName` is named by its position and type,
+ * such as `file_1.csv`.
+ */
 export function inputFilesOf(content: Content | undefined): CodeFile[] {
   const files: CodeFile[] = [];
   for (const { inlineData } of content?.parts ?? []) {

@@ -3,8 +3,8 @@ import { createEvent, type Event, type EventCompaction, type EventParams } from 
 /** Parameters of `maybeSummarizeEvents`. */
 export interface SummarizeEventsRequest {
   /**
-   * The events to summarize, oldest first, without streamed chunks and without events of agents that were called as tools. An earlier summary
-   * that the new one replaces comes first, as an event with the author `model`.
+   * The events to summarize, oldest first, without streamed chunks and without events of agents that were called as
+   * tools. An earlier summary that the new one replaces comes first, as an event with the author `model`.
    */
   readonly events: readonly Event[];
   /** Fires when the summary is no longer needed. */
@@ -23,9 +23,10 @@ export abstract class BaseEventsSummarizer {
   }
 
   /**
-   * Returns an event with the summary in `actions.compaction.compactedContent` (see `createCompactionEvent`), or undefined to keep the events
-   * unsummarized. The runner keeps `usageMetadata`, `customMetadata` and `modelVersion`, and sets ids, author, time and the range that the
-   * summary covers. An error is reported to the platform and leaves the session unchanged.
+   * Returns an event with the summary in `actions.compaction.compactedContent` (see `createCompactionEvent`), or
+   * undefined to keep the events unsummarized. The runner keeps `usageMetadata`, `customMetadata` and `modelVersion`,
+   * and sets ids, author, time and the range that the summary covers. An error is reported to the platform and leaves
+   * the session unchanged.
    */
   abstract maybeSummarizeEvents(request: SummarizeEventsRequest): Promise<Event | undefined>;
 }

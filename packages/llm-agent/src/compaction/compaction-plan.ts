@@ -19,7 +19,10 @@ export interface Overlap {
 
 const NO_OVERLAP: Overlap = { events: [], before: [] };
 
-/** Plans one summary of all but the newest `retained` events, which replaces the existing summaries. Undefined if it would change nothing. */
+/**
+ * Plans one summary of all but the newest `retained` events, which replaces the existing summaries. Undefined if it
+ * would change nothing.
+ */
 export function planWhole(
   events: readonly Event[],
   history: EffectiveHistory,

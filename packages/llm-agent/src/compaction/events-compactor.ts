@@ -22,9 +22,9 @@ import { type CompactionPlan, type Overlap, planWhole, planWindow } from './comp
 import { effectiveHistory, type EffectiveHistory } from './effective-history.ts';
 
 /**
- * Decides when a session is compacted: by the tokens of its model requests, by the number of invocations, or by both (then tokens are checked
- * first). An invocation is never split. A long-running call or a request to a person that waits for its answer is not compacted, nor is any
- * event after it. (ADK, `EventsCompactionConfig`.)
+ * Decides when a session is compacted: by the tokens of its model requests, by the number of invocations, or by both
+ * (then tokens are checked first). An invocation is never split. A long-running call or a request to a person that
+ * waits for its answer is not compacted, nor is any event after it. (ADK, `EventsCompactionConfig`.)
  *
  * @example
  * const eventsCompaction: EventsCompactionConfig = {
@@ -44,9 +44,9 @@ export interface EventsCompactionConfig {
   /** Number of already summarized invocations that the next summary includes again. Default 0. Requires `compactionInterval`. */
   readonly overlapSize?: number | undefined;
   /**
-   * Number of prompt tokens in the last model request at which all but the newest events, with all earlier summaries, become one summary. If
-   * the model reports no tokens, one token for four characters is assumed. If absent, tokens never cause a compaction. Requires
-   * `eventRetentionSize`.
+   * Number of prompt tokens in the last model request at which all but the newest events, with all earlier summaries,
+   * become one summary. If the model reports no tokens, one token for four characters is assumed. If absent, tokens
+   * never cause a compaction. Requires `eventRetentionSize`.
    */
   readonly tokenThreshold?: number | undefined;
   /** Minimum number of newest events that stay unsummarized when `tokenThreshold` is reached. Requires `tokenThreshold`. */
@@ -70,8 +70,8 @@ export class EventsCompactor {
   }
 
   /**
-   * Returns the compaction event to append; undefined if no threshold is reached, or no event can be compacted yet. The session must contain all
-   * events that no summary covers.
+   * Returns the compaction event to append; undefined if no threshold is reached, or no event can be compacted yet. The
+   * session must contain all events that no summary covers.
    * @throws ConfigurationError if the summarizer returns an event without a summary; errors of the summarizer are passed on
    */
   async compact(context: InvocationContext, sessionService: Reading): Promise<Event | undefined> {
@@ -163,7 +163,10 @@ const OPTIONS: OptionRules<EventsCompactionConfig> = {
   eventRetentionSize: integer(0),
 };
 
-/** Checks the config of compactions. @throws ConfigurationError for an invalid config, and for an option name that this version does not know */
+/**
+ * Checks the config of compactions.
+ * @throws ConfigurationError for an invalid config, and for an option name that this version does not know
+ */
 function checkEventsCompactionConfig(config: EventsCompactionConfig): void {
   checkOptions('eventsCompaction', OPTIONS, config);
   if (!isBaseEventsSummarizer(config.summarizer))

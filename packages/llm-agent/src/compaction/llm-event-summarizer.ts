@@ -47,8 +47,8 @@ export class LlmEventSummarizer extends BaseEventsSummarizer {
 
   /**
    * Creates a summarizer.
-   * @throws ConfigurationError for an invalid model, a template without `{conversation_history}`, or an option name that this version does not
-   * know
+   * @throws ConfigurationError for an invalid model, a template without `{conversation_history}`, or an option name
+   * that this version does not know
    */
   constructor(options: LlmEventSummarizerOptions) {
     super();

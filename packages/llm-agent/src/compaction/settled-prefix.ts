@@ -60,7 +60,10 @@ function earliestTimes(events: readonly Event[]): Float64Array {
   return earliest;
 }
 
-/** Returns for each place in `indexes` the last place that must be in the same prefix; Infinity if a response or the end of a run is still missing. */
+/**
+ * Returns for each place in `indexes` the last place that must be in the same prefix; Infinity if a response or the end
+ * of a run is still missing.
+ */
 function placesNeeded(events: readonly Event[], indexes: readonly number[]): number[] {
   const needed = indexes.map((_, place) => place);
   const begun = new Map<string, number>();

@@ -51,8 +51,8 @@ const IN: CodeFile = {
 };
 
 /**
- * Returns the contract of `CodeSandbox` as cases for any test runner: run each; a broken rule rejects with a ConformanceError that names it. Every
- * case opens its own sandbox; `another` opens a second one.
+ * Returns the contract of `CodeSandbox` as cases for any test runner: run each; a broken rule rejects with a
+ * ConformanceError that names it. Every case opens its own sandbox; `another` opens a second one.
  *
  * ```ts
  * import { openLocalSandbox } from '@eventloom/llm-agent/node';

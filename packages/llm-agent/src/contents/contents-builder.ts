@@ -101,8 +101,8 @@ function isSameList(one: readonly string[], other: readonly string[]): boolean {
 }
 
 /**
- * Returns the contents of the current turn only: from the newest event of the user or another agent on. A message of function responses continues
- * the turn that made the calls, even if other turns began since.
+ * Returns the contents of the current turn only: from the newest event of the user or another agent on. A message of
+ * function responses continues the turn that made the calls, even if other turns began since.
  */
 function currentTurnContents(view: View, options: ContentsOptions): Content[] {
   const { agent, branch, isolationScope: scope, invocation } = view;
@@ -176,7 +176,8 @@ interface ShownCall {
 }
 
 /**
- * Options of a `ContentsBuilder`. The defaults suit an agent without a code executor and a model that accepts no media in function responses.
+ * Options of a `ContentsBuilder`. The defaults suit an agent without a code executor and a model that accepts no media
+ * in function responses.
  */
 interface ContentsOptions {
   readonly codeStyle?: CodeStyle | undefined;
@@ -190,7 +191,10 @@ interface ContentsOptions {
   readonly underWay?: string | undefined;
   /** Cache for the calls of the session, see `Invocation.derived`. Default: a new map. */
   readonly derived?: DerivedValues | undefined;
-  /** All events of the session, if the builder gets only some of them: a response may belong to an earlier call. Default: the built events. */
+  /**
+   * All events of the session, if the builder gets only some of them: a response may belong to an earlier call.
+   * Default: the built events.
+   */
   readonly sessionEvents?: readonly Event[] | undefined;
 }
 
@@ -203,8 +207,9 @@ const NO_MEDIA: ModelCapabilities['responseMedia'] = { inlineData: [], fileData:
 const LENT_FROM = 2048;
 
 /**
- * Builds the contents that a model sees of a session, and updates them event by event, so that a step costs its new events and not the whole
- * history. Do not modify the result: contents are shared with the events, and a long list is shared with the next request.
+ * Builds the contents that a model sees of a session, and updates them event by event, so that a step costs its new
+ * events and not the whole history. Do not modify the result: contents are shared with the events, and a long list is
+ * shared with the next request.
  */
 export class ContentsBuilder {
   readonly #agentName: string;
@@ -238,9 +243,9 @@ export class ContentsBuilder {
   }
 
   /**
-   * Returns the contents of the events, which must begin with the events of the previous call. Models refuse a call without a response, so a
-   * call that has none in the session gets one that says it is pending or was interrupted. If the newest event is a function response, it is
-   * the last content, right after its call.
+   * Returns the contents of the events, which must begin with the events of the previous call. Models refuse a call
+   * without a response, so a call that has none in the session gets one that says it is pending or was interrupted. If
+   * the newest event is a function response, it is the last content, right after its call.
    * @param resumedId the id of an invocation that is resumed: its events are kept, even if a summary covers them
    */
   build(events: readonly Event[], resumedId?: string): Content[] {
@@ -283,8 +288,9 @@ export class ContentsBuilder {
   }
 
   /**
-   * Returns the contents with the newest responses and their calls moved to the end. Model text since those calls is left out, because a model
-   * that reads its own text last regards its turn as done. User messages, other calls with their responses, and summaries are kept in front.
+   * Returns the contents with the newest responses and their calls moved to the end. Model text since those calls is
+   * left out, because a model that reads its own text last regards its turn as done. User messages, other calls with
+   * their responses, and summaries are kept in front.
    */
   #endWithNewestResponses(): Content[] {
     const groups = [...this.#newestResponded].sort((a, b) => a.index - b.index);

@@ -49,8 +49,8 @@ export function toModelContent(event: Event, agentName: string, codeStyle?: Code
 }
 
 /**
- * Returns true for raw speech, as live models speak it and a live run may store it. Models get its transcription: minutes of speech are more
- * than a request may have.
+ * Returns true for raw speech, as live models speak it and a live run may store it. Models get its transcription:
+ * minutes of speech are more than a request may have.
  */
 function isSpeech({ inlineData }: Part): boolean {
   return inlineData?.mimeType?.startsWith('audio/pcm') === true;
@@ -148,8 +148,8 @@ function toForeignParts(author: string, part: Part): Part[] {
 }
 
 /**
- * Returns true for the actions of a rewind or a compaction: the effective history must be computed again from the first event. An event that
- * a program added to the list of its run may lack actions.
+ * Returns true for the actions of a rewind or a compaction: the effective history must be computed again from the first
+ * event. An event that a program added to the list of its run may lack actions.
  */
 export function rewritesHistory(actions: EventActions | undefined): boolean {
   return actions?.rewindBeforeInvocationId !== undefined || actions?.compaction !== undefined;

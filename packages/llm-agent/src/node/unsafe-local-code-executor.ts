@@ -74,7 +74,10 @@ export class UnsafeLocalCodeExecutor extends SandboxCodeExecutor {
 
 const SANDBOX: OptionRules<LocalSandboxOptions> = { commands: OPTIONS.commands, env: OPTIONS.env };
 
-/** Opens a temporary folder in which programs run as processes of this machine, without any protection. @throws ConfigurationError for an unknown option */
+/**
+ * Opens a temporary folder in which programs run as processes of this machine, without any protection.
+ * @throws ConfigurationError for an unknown option
+ */
 export async function openLocalSandbox(options: LocalSandboxOptions = {}): Promise<CodeSandbox> {
   checkOptions('openLocalSandbox', SANDBOX, options);
   const { commands, env } = options;

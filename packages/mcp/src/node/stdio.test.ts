@@ -12,8 +12,8 @@ import { StdioConnectionParams } from './index.ts';
 const run = promisify(execFile);
 
 /**
- * Returns a free port for a server that takes no port 0. It is below those that systems choose for other servers and for connections, so that
- * nobody gets it before the server listens.
+ * Returns a free port for a server that takes no port 0. It is below those that systems choose for other servers and
+ * for connections, so that nobody gets it before the server listens.
  */
 async function freePort(): Promise<number> {
   for (;;) {

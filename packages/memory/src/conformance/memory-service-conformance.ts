@@ -13,8 +13,8 @@ import { scopeRules } from './scope-rules.ts';
 import { wordRules } from './word-rules.ts';
 
 /**
- * Returns the contract of `BaseMemoryService` as cases for any test runner: run each; a broken rule rejects with a ConformanceError that names it.
- * Every case creates its own service.
+ * Returns the contract of `BaseMemoryService` as cases for any test runner: run each; a broken rule rejects with a
+ * ConformanceError that names it. Every case creates its own service.
  *
  * ```ts
  * for (const { id, title, run } of memoryServiceConformance(makeService)) test(`${id}: ${title}`, run);

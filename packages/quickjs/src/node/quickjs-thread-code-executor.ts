@@ -7,7 +7,8 @@ export interface QuickJsThreadCodeExecutorOptions extends QuickJsCodeExecutorOpt
   /** The threads that run the code. Default: a pool that all executors of the process share. */
   readonly threads?: QuickJsThreads;
   /**
-   * Maximum time that code waits for a thread, in milliseconds. After that the code is not run, and the model gets an error result. Default 30,000.
+   * Maximum time that code waits for a thread, in milliseconds. After that the code is not run, and the model gets an
+   * error result. Default 30,000.
    */
   readonly maxWaitMs?: number;
 }
@@ -22,7 +23,10 @@ export class QuickJsThreadCodeExecutor extends QuickJsCodeExecutor {
   readonly #threads: QuickJsThreads;
   readonly #maxWaitMs: number;
 
-  /** @throws ConfigurationError for a limit out of range, a module that is not this package's, and an option name that this version does not know */
+  /**
+   * @throws ConfigurationError for a limit out of range, a module that is not this package's, and an option name that
+   * this version does not know
+   */
   constructor({ threads = sharedThreads, maxWaitMs = 30_000, ...options }: QuickJsThreadCodeExecutorOptions = {}) {
     super(options, maxWaitMs);
     this.#threads = threads;

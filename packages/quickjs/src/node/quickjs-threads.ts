@@ -67,9 +67,10 @@ const requireHere = createRequire(import.meta.url);
 let sharedEngine: WebAssembly.Module | undefined;
 
 /**
- * A bounded pool of threads that run code in QuickJS. A thread runs one execution at a time, each in a new instance of the engine, and ends after it
- * has been idle for `idleMs`, which frees its memory. Further executions wait in a queue, in which owners take turns and each owner's executions
- * keep their order. A thread whose execution is aborted is ended and replaced. Idle threads do not keep the process alive.
+ * A bounded pool of threads that run code in QuickJS. A thread runs one execution at a time, each in a new instance of
+ * the engine, and ends after it has been idle for `idleMs`, which frees its memory. Further executions wait in a queue,
+ * in which owners take turns and each owner's executions keep their order. A thread whose execution is aborted is ended
+ * and replaced. Idle threads do not keep the process alive.
  */
 export class QuickJsThreads {
   readonly #maxThreads: number;
@@ -94,8 +95,8 @@ export class QuickJsThreads {
   }
 
   /**
-   * Runs code as soon as a thread is free. Resolves to an output with a failure if no thread was free for `maxWaitMs`, `abortSignal` was aborted, or
-   * the thread ended without a result. Rejects if the thread itself fails.
+   * Runs code as soon as a thread is free. Resolves to an output with a failure if no thread was free for `maxWaitMs`,
+   * `abortSignal` was aborted, or the thread ended without a result. Rejects if the thread itself fails.
    */
   async run({ params, owner, abortSignal, maxWaitMs, platform }: QuickJsThreadRun): Promise<CodeExecutionOutput> {
     if (abortSignal.aborted) return failure('The code was not run: it was aborted.');

@@ -231,8 +231,8 @@ function isSameDelta(given: Readonly<Record<string, unknown>>, stored: Readonly<
 }
 
 /**
- * True if a message equals the stored one. A message that a plugin replaced is not compared. Answers are compared by their ids, in any order,
- * because a message does not name the branches of the calls.
+ * True if a message equals the stored one. A message that a plugin replaced is not compared. Answers are compared by
+ * their ids, in any order, because a message does not name the branches of the calls.
  */
 function isSameMessage({ parts = [] }: Content, events: readonly Event[], areBlobsSaved: boolean): boolean {
   if (events.some(({ actions }) => actions.agentState?.[RunMark.isReplaced] === true)) return true;

@@ -79,9 +79,9 @@ export function readResumedRun(
 }
 
 /**
- * Returns the name of an agent that made one of these calls, or that the maker of the call ran within, if the tree had the agent when the run
- * began, and no longer has it. Custom agents, callbacks and toolsets may create further agents, which are never in the tree. Undefined for a run
- * that does not have the names of its agents.
+ * Returns the name of an agent that made one of these calls, or that the maker of the call ran within, if the tree had
+ * the agent when the run began, and no longer has it. Custom agents, callbacks and toolsets may create further agents,
+ * which are never in the tree. Undefined for a run that does not have the names of its agents.
  */
 function goneAgent(
   root: BaseAgent,

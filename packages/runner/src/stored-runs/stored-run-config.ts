@@ -14,8 +14,8 @@ const REMEMBERED = [
 ] as const;
 
 /**
- * Makes the `agentState` of a resumable run's user event: it marks the run as resumable, and has the run's options and the names of the agents
- * of the tree.
+ * Makes the `agentState` of a resumable run's user event: it marks the run as resumable, and has the run's options and
+ * the names of the agents of the tree.
  */
 export function toStoredConfig(config: RunConfig, root: BaseAgent): Record<string, unknown> {
   const runConfig = rememberedOf(config);

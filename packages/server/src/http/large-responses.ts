@@ -32,9 +32,10 @@ interface LargeResponsesOptions {
 }
 
 /**
- * Answers requests whose JSON may be large: sessions, pages of sessions and events, artifacts. One user cannot take the memory or the time of
- * the others with them: the server reads one response of a user at a time, counts the characters of large responses until the client has read
- * them, lets other work run between the parts, and disconnects a client that reads nothing for two heartbeats.
+ * Answers requests whose JSON may be large: sessions, pages of sessions and events, artifacts. One user cannot take the
+ * memory or the time of the others with them: the server reads one response of a user at a time, counts the characters
+ * of large responses until the client has read them, lets other work run between the parts, and disconnects a client
+ * that reads nothing for two heartbeats.
  */
 export class LargeResponses {
   readonly #options: LargeResponsesOptions;
@@ -48,8 +49,8 @@ export class LargeResponses {
   }
 
   /**
-   * Reads a response and returns it, streamed if it is larger than 16 Ki characters. A failure after the response has begun is reported, and
-   * cuts the response.
+   * Reads a response and returns it, streamed if it is larger than 16 Ki characters. A failure after the response has
+   * begun is reported, and cuts the response.
    *
    * @throws UserLimitError, ServerBusyError for a large response over the limits, and the errors of `read`
    */
@@ -58,11 +59,12 @@ export class LargeResponses {
   }
 
   /**
-   * Makes a change and responds to it. The change is refused if the user has no room for a response; its own response is read once there is room.
+   * Makes a change and responds to it. The change is refused if the user has no room for a response; its own response
+   * is read once there is room.
    *
    * @param change makes the change, and returns how its response is read. It should hold no large value until then
-   * @throws UserLimitError and ServerBusyError if the limits are reached, UnreadResponsesError if there is no room after the change, and the
-   * errors of `change`
+   * @throws UserLimitError and ServerBusyError if the limits are reached, UnreadResponsesError if there is no room
+   * after the change, and the errors of `change`
    */
   async respondToChange(
     userId: string,
@@ -83,7 +85,10 @@ export class LargeResponses {
     return this.#write(userId, { parts: [text], headers }, false);
   }
 
-  /** Waits until the user has room for a response. @throws UnreadResponsesError after the time in which clients that read nothing are disconnected */
+  /**
+   * Waits until the user has room for a response.
+   * @throws UnreadResponsesError after the time in which clients that read nothing are disconnected
+   */
   async #waitForRoom(userId: string): Promise<void> {
     const { platform, quotas } = this.#options;
     let isLate = false;

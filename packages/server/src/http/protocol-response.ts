@@ -10,12 +10,13 @@ type Bytes = Uint8Array<ArrayBuffer>;
 /**
  * Checks the response of a protocol's route. A route in JavaScript may return any value, and the router and the HTTP server would convert a
  * value that is not a response to text. The class of a response is not compared, because that server replaces the global class.
- * @returns the response. The amounts that its request counts are kept until its body has ended. If the body fails, it reports the failure and
- * ends with a neutral error, because the HTTP server of Node prints a stream's error with its stack and writes the message to the client
+ * @returns the response. The amounts that its request counts are kept until its body has ended. If the body fails, it
+ * reports the failure and ends with a neutral error, because the HTTP server of Node prints a stream's error with its
+ * stack and writes the message to the client
  * @throws ConfigurationError for another value, for `Response.error()`, for a body that was read, and for a body of another length than the
  * response announces, because a client waits for missing bytes and reads excess bytes as the next response
- * @throws Error the error of a body that fails within `limits.respondAfterMs`, before its first bytes; for a stream of a run, that of a writer
- * that throws at an item that the run has already
+ * @throws Error the error of a body that fails within `limits.respondAfterMs`, before its first bytes; for a stream of
+ * a run, that of a writer that throws at an item that the run has already
  */
 export async function checkProtocolResponse(
   path: string,

@@ -11,8 +11,8 @@ import { countOfPage, eventPages, FIRST_EVENTS } from '../sessions/event-pages.t
 import type { ResponseText } from './large-responses.ts';
 
 /**
- * Reads a session as of one moment. The events of a large session are read page by page as the client reads; its state is read once. The text
- * ends with an error if the session is deleted in the meantime.
+ * Reads a session as of one moment. The events of a large session are read page by page as the client reads; its state
+ * is read once. The text ends with an error if the session is deleted in the meantime.
  *
  * @throws SessionNotFoundError
  */

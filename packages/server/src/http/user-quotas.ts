@@ -35,9 +35,9 @@ type Limited = Exclude<keyof Usage, 'reservedReaders'>;
 const NOTHING: Readonly<Usage> = { runs: 0, queued: 0, bodyBytes: 0, responseChars: 0, reservedReaders: 0 };
 
 /**
- * The limits of each counter. In the shared part of the total, which is taken last, a user who has as much as is still free gets no more while
- * others use the server: `n` users who take all they can leave one part of `n + 1` to the others. Only an eighth of the bytes is shared so,
- * because a large body needs most of a small limit.
+ * The limits of each counter. In the shared part of the total, which is taken last, a user who has as much as is still
+ * free gets no more while others use the server: `n` users who take all they can leave one part of `n + 1` to the
+ * others. Only an eighth of the bytes is shared so, because a large body needs most of a small limit.
  */
 const BOUNDS = {
   runs: { what: 'runs in flight', total: 'maxRuns', perUser: 'maxRunsPerUser', sharedPart: 1 },
@@ -126,8 +126,8 @@ export class RequestQuota {
   #userId: string | undefined;
   readonly used: Usage = { ...NOTHING };
   /**
-   * Number of calls of `release` to come: for the request, for each of its runs, and for a response that is sent. Amounts are released at the
-   * last one.
+   * Number of calls of `release` to come: for the request, for each of its runs, and for a response that is sent.
+   * Amounts are released at the last one.
    */
   holds = 1;
 
@@ -159,8 +159,8 @@ export class RequestQuota {
   }
 
   /**
-   * Counts the characters of a response that its client has not read yet. A response larger than the limits counts as much as they allow, so
-   * it is possible if the user has no other one.
+   * Counts the characters of a response that its client has not read yet. A response larger than the limits counts as
+   * much as they allow, so it is possible if the user has no other one.
    *
    * @param isLimited as in `count`
    * @throws UserLimitError

@@ -20,14 +20,14 @@ export interface ServeOptions {
    */
   readonly host?: string | undefined;
   /**
-   * Time in milliseconds that `shutDown` gives active runs: half of it to end, and the other half to reach their next commit, at which they are
-   * stopped. At most a day. Default 10,000.
+   * Time in milliseconds that `shutDown` gives active runs: half of it to end, and the other half to reach their next
+   * commit, at which they are stopped. At most a day. Default 10,000.
    */
   readonly drainMs?: number | undefined;
   /**
-   * Time in milliseconds, at most a day, for which `shutDown` still accepts connections. Meanwhile `/readyz` answers 503, so that a load
-   * balancer sends no more requests, and a request for a run gets 503 with `SHUTTING_DOWN`. Choose a time in which the load balancer notices
-   * the 503. Default 0, for a server without a load balancer.
+   * Time in milliseconds, at most a day, for which `shutDown` still accepts connections. Meanwhile `/readyz` answers
+   * 503, so that a load balancer sends no more requests, and a request for a run gets 503 with `SHUTTING_DOWN`. Choose
+   * a time in which the load balancer notices the 503. Default 0, for a server without a load balancer.
    */
   readonly unreadyMs?: number | undefined;
 }

@@ -22,10 +22,10 @@ export function relayStatements({ hosts, runs, chunks }: RelayTables) {
   return {
     /**
      * Inserts the rows of new runs. A run whose row exists, because the result of the same statement was lost,
-     * continues with that row. The row of an earlier attempt at the run, by any host, is replaced; a request to end the same
-     * attempt stays. A run with a later attempt by another host is not returned. Parameters: host, lease and time to keep in ms, then lists: keys, apps,
-     * users, sessions, attempts, positions of the removed frames, true for runs that are followed, request ids or null,
-     * and invocation ids.
+     * continues with that row. The row of an earlier attempt at the run, by any host, is replaced; a request to end the
+     * same attempt stays. A run with a later attempt by another host is not returned. Parameters: host, lease and time
+     * to keep in ms, then lists: keys, apps, users, sessions, attempts, positions of the removed frames, true for runs
+     * that are followed, request ids or null, and invocation ids.
      */
     announce: `
       WITH lease AS (${renewLease})

@@ -14,7 +14,10 @@ const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
 const SESSION = '/apps/app/users/ann/sessions/s';
 const JSON_STATE = { accept: 'application/json' };
 
-/** A relay whose runs other processes find only once their log has ended, so the response to the request that starts a run waits for that. */
+/**
+ * A relay whose runs other processes find only once their log has ended, so the response to the request that starts a
+ * run waits for that.
+ */
 class LateRelay extends InMemoryRunRelay {
   override publish(log: RunLog): RunPublication {
     return { ...super.publish(log), announced: log.ended };

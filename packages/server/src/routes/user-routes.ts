@@ -117,8 +117,8 @@ const USER_METHODS = [
 ] as const satisfies readonly Exclude<keyof ProtocolRequest, keyof CommonRequest>[];
 
 /**
- * Returns the part of a request for code that runs before its user is known, or without one. In JavaScript this code can call the other methods,
- * which throw a ConfigurationError.
+ * Returns the part of a request for code that runs before its user is known, or without one. In JavaScript this code
+ * can call the other methods, which throw a ConfigurationError.
  *
  * @param path the path of the route, for error messages
  */

@@ -152,7 +152,10 @@ export class RunCanceller {
     return true;
   }
 
-  /** Ends a run that waits for answers. The session's other runs end first, also one that its process left, and so does an earlier answer. */
+  /**
+   * Ends a run that waits for answers. The session's other runs end first, also one that its process left, and so does
+   * an earlier answer.
+   */
   async #cancelWaiting(runner: CancellingRunner, key: SessionKey, { invocationId }: RunRecord): Promise<void> {
     const params = { userId: key.userId, sessionId: key.sessionId, invocationId };
     try {

@@ -19,8 +19,8 @@ import { copyEnd, findMessage, findTakenRun } from './stored-frames.ts';
 type FailureHub = Pick<RunHub, 'platform' | 'report' | 'unfinished' | 'isDraining'>;
 
 /**
- * Failures after which another process may have the session, or the session may no longer exist. The end of an aborted run is not stored if the
- * session is lost.
+ * Failures after which another process may have the session, or the session may no longer exist. The end of an aborted
+ * run is not stored if the session is lost.
  */
 const MAY_BE_LOST = [StaleWriterError, SessionNotFoundError, RunAbortedError];
 /** The message of the error that ends a run whose session is deleted. */

@@ -5,7 +5,10 @@ export const MAX_WRITE_CHARS: number = 64 * 1024;
 /** Number of characters above which a text is written in parts, and counted until the client has read it. */
 export const LARGE_CHARS: number = 2 * MAX_WRITE_CHARS;
 
-/** A large text that a reader writes in parts, as its connection takes them. It counts as an unread response of the user until its last part. */
+/**
+ * A large text that a reader writes in parts, as its connection takes them. It counts as an unread response of the user
+ * until its last part.
+ */
 export class LargeText {
   #rest: string;
   readonly #held: Pick<RequestQuota, 'release'>;

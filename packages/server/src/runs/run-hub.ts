@@ -365,7 +365,10 @@ export class RunHub {
     }
   }
 
-  /** Refuses runs of a session in this process while it is deleted: copies of a request begin when the one that they waited for has ended. */
+  /**
+   * Refuses runs of a session in this process while it is deleted: copies of a request begin when the one that they
+   * waited for has ended.
+   */
   async whileDeleting(key: SessionKey, remove: () => Promise<void>): Promise<void> {
     this.#deleting.add(key);
     try {
@@ -429,8 +432,8 @@ export class RunHub {
 }
 
 /**
- * Returns an empty log for a request that waits to continue a run, with an id of its own, so that other processes can cancel the request and
- * not the run. It ends when the run begins, which is then published under its id.
+ * Returns an empty log for a request that waits to continue a run, with an id of its own, so that other processes can
+ * cancel the request and not the run. It ends when the run begins, which is then published under its id.
  */
 function waitingRequest(log: RunLog, invocationId: string): RelayedLog {
   const { key, requestId } = log;

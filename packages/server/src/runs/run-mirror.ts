@@ -16,9 +16,9 @@ interface RunMirrorParams {
 }
 
 /**
- * Copies the frames of a run of another process into a log of this process. A relay loses frames, for example those that a killed process had
- * stored and not published. The stored events among them are read from the session before later frames are added, and so is the end of a run
- * whose process was lost.
+ * Copies the frames of a run of another process into a log of this process. A relay loses frames, for example those
+ * that a killed process had stored and not published. The stored events among them are read from the session before
+ * later frames are added, and so is the end of a run whose process was lost.
  */
 export class RunMirror implements LogMirror {
   readonly #params: RunMirrorParams;

@@ -135,8 +135,8 @@ export class RunReader {
   }
 
   /**
-   * Writes a text: frames of the log, a heartbeat or a comment. The parts of a large text are written as the connection takes them. Ends the
-   * connection if the user has no room for it.
+   * Writes a text: frames of the log, a heartbeat or a comment. The parts of a large text are written as the connection
+   * takes them. Ends the connection if the user has no room for it.
    */
   say(text: string): void {
     if (this.#large) return this.#large.add(text);

@@ -73,9 +73,9 @@ interface WaitingCalls {
 }
 
 /**
- * Reads the calls that a run waits for from its session. Later runs may have answered them, and a rewind may have undone the answers, the
- * end of the run, the run itself, or another rewind. The rest of the session is therefore read, page by page, with other work in between; only
- * the ids of its calls and of its invocations are kept.
+ * Reads the calls that a run waits for from its session. Later runs may have answered them, and a rewind may have
+ * undone the answers, the end of the run, the run itself, or another rewind. The rest of the session is therefore read,
+ * page by page, with other work in between; only the ids of its calls and of its invocations are kept.
  *
  * @throws SessionNotFoundError if the session is deleted in the meantime
  */

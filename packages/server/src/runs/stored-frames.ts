@@ -92,7 +92,10 @@ export async function findMessage(
 const FIRST_WAIT_MS = 25;
 const LAST_WAIT_MS = 400;
 
-/** Finds a run that another process took. Waits for its end, which a process that takes the session to close the run stores a moment later. */
+/**
+ * Finds a run that another process took. Waits for its end, which a process that takes the session to close the run
+ * stores a moment later.
+ */
 export async function findTakenRun(
   service: BaseSessionService,
   platform: Pick<Platform, 'schedule'>,

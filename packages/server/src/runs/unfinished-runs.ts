@@ -20,7 +20,10 @@ import type { ServerLimits } from '../server-limits.ts';
 import type { RunHub } from './run-hub.ts';
 import { type RunLog, runName } from './run-log.ts';
 
-/** The treatment of runs that a process left when it ended; a run that is not resumable is never resumed: see `ServerOptions.onUnfinishedRuns`. */
+/**
+ * The treatment of runs that a process left when it ended; a run that is not resumable is never resumed: see
+ * `ServerOptions.onUnfinishedRuns`.
+ */
 export type OnUnfinishedRuns = 'resume' | 'close' | 'leave';
 
 /** A run and its session. */
@@ -63,8 +66,9 @@ interface PostponedRun {
 const ELSEWHERE = [SessionBusyError, SessionNotFoundError, StaleWriterError, ShuttingDownError, UnfinishedRunError];
 
 /**
- * Resumes or closes the unfinished runs of processes that ended. Skips runs whose session is locked: the process that holds the lock is alive, or its
- * lease will expire. If several servers find a run, the one that locks its session resumes it.
+ * Resumes or closes the unfinished runs of processes that ended. Skips runs whose session is locked: the process that
+ * holds the lock is alive, or its lease will expire. If several servers find a run, the one that locks its session
+ * resumes it.
  *
  * | what begins it | which runs | calls |
  * |---|---|---|
@@ -149,7 +153,8 @@ export class UnfinishedRuns {
   }
 
   /**
-   * Stops resuming and closing runs. Resolves when the work in progress is done, and the cancelled runs are closed if their ends can be stored now.
+   * Stops resuming and closing runs. Resolves when the work in progress is done, and the cancelled runs are closed if
+   * their ends can be stored now.
    */
   async stop(): Promise<void> {
     this.#isStopped = true;
@@ -282,8 +287,8 @@ export class UnfinishedRuns {
   }
 
   /**
-   * Returns whether a run may be resumed now: `free`, also for a run that needs no place; `shared` if its user has as many places as are left,
-   * which are for others; `taken` if there is none.
+   * Returns whether a run may be resumed now: `free`, also for a run that needs no place; `shared` if its user has as
+   * many places as are left, which are for others; `taken` if there is none.
    */
   #placesFor(run: OpenRun): 'free' | 'shared' | 'taken' {
     const { action, limits } = this.#params;
@@ -341,7 +346,10 @@ export class UnfinishedRuns {
     return cancelled !== undefined && this.#closeAttempt(cancelled);
   }
 
-  /** Stores the end of a cancelled run. False if its session was locked since the attempt that was cancelled: that is no longer to be closed. */
+  /**
+   * Stores the end of a cancelled run. False if its session was locked since the attempt that was cancelled: that is no
+   * longer to be closed.
+   */
   async #closeAttempt({ key, invocationId, attempt }: CancelledRun): Promise<boolean> {
     const { appName, userId, sessionId } = key;
     const params = { userId, sessionId, invocationId, attempt, onBusy: 'interrupt' } as const;

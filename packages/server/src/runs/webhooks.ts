@@ -35,9 +35,10 @@ export interface WebhookOptions {
   /** The secret that signs messages, in the format of Standard Webhooks: `whsec_` and the base64 of 24 to 64 random bytes. */
   readonly secret: string;
   /**
-   * The origins that messages may be sent to, e.g. `https://hooks.example`. A request with another origin is refused, so that clients
-   * cannot make the server call addresses of its own network. Redirects are not followed. A client chooses the path and the query, and the
-   * name of an origin may resolve to any address, so list only origins that you trust; `http:` is for development, and networks of your own.
+   * The origins that messages may be sent to, e.g. `https://hooks.example`. A request with another origin is refused,
+   * so that clients cannot make the server call addresses of its own network. Redirects are not followed. A client
+   * chooses the path and the query, and the name of an origin may resolve to any address, so list only origins that you
+   * trust; `http:` is for development, and networks of your own.
    */
   readonly origins: readonly string[];
 }
@@ -78,7 +79,10 @@ const PENDING_RETRY_AFTER_S = 60;
 const MAX_ATTEMPTS = 64;
 /** Maximum number of active attempts for one user, whose receiver may be slow. */
 const MAX_ATTEMPTS_OF_USER = 8;
-/** Maximum number of listed webhooks: those of twenty users who have as many as they may, so that those of other users are found as well. */
+/**
+ * Maximum number of listed webhooks: those of twenty users who have as many as they may, so that those of other users
+ * are found as well.
+ */
 const MAX_LISTED = 20 * MAX_PENDING_OF_USER;
 
 /** The user of a run with a webhook. */
@@ -135,7 +139,8 @@ export class Webhooks {
   }
 
   /**
-   * Searches for due messages at intervals, and whenever this process has ended a run of a lost one. Its timers do not keep the process alive.
+   * Searches for due messages at intervals, and whenever this process has ended a run of a lost one. Its timers do not
+   * keep the process alive.
    */
   start(): void {
     this.#params.hub.unfinished.onEnded((run) => this.noteStored(run));
@@ -311,8 +316,8 @@ export class Webhooks {
   }
 
   /**
-   * True if a place for an attempt is free, unless the user, or the receiver if there are several, has as many places as are left: those are for
-   * others.
+   * True if a place for an attempt is free, unless the user, or the receiver if there are several, has as many places
+   * as are left: those are for others.
    */
   #mayAttempt({ id, userId, url }: RunWebhook): boolean {
     if (this.#attempts.has(id)) return false;

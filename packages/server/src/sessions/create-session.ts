@@ -85,9 +85,10 @@ export function existsError(
 }
 
 /**
- * Appends events, each within its run, so that the runs can be found, and continued if the events are trusted. The run of the last event stays
- * open if it is unfinished: the server resumes or closes it, like a run whose process ended, or the next message of the session does. Does
- * not write state of the user and the app, because other sessions share it and may have changed it since.
+ * Appends events, each within its run, so that the runs can be found, and continued if the events are trusted. The run
+ * of the last event stays open if it is unfinished: the server resumes or closes it, like a run whose process ended, or
+ * the next message of the session does. Does not write state of the user and the app, because other sessions share it
+ * and may have changed it since.
  */
 async function writeEvents(
   service: BaseSessionService,

@@ -40,7 +40,10 @@ interface SetUp extends Partial<ServerOptions> {
   readonly root?: ConstructorParameters<typeof Runner>[0]['agent'];
 }
 
-/** A server with the app `app`, whose agent has a tool that runs at once, one that needs approval, one that waits, and an agent as a tool. */
+/**
+ * A server with the app `app`, whose agent has a tool that runs at once, one that needs approval, one that waits, and
+ * an agent as a tool.
+ */
 async function setUp(given: SetUp = {}) {
   const { steps = [], helper = [], resumable = false, artifactService, root, ...options } = given;
   const paid: unknown[] = [];

@@ -57,10 +57,11 @@ interface SessionToFork extends SessionKey {
  * Copies a session as it was after one of its events: the events, its own state, its artifacts and its tool calls of that time. The session
  * itself and the state of the user and the app do not change; the copy sees the current values of that state.
  *
- * The events are the server's own, so requests to people and long-running calls that waited can be answered in the copy. Calls that were in
- * progress are answered with `{ error: 'interrupted' }`, and a resumable run that was in progress is ended with the error `RUN_ABANDONED`. A
- * run of which only the stored end follows had ended, and gets its end without an error. A run that is not resumable gets no end: its
- * events do not say whether it ended. A copy after a response to a cancelled call also has the rest of that cancellation.
+ * The events are the server's own, so requests to people and long-running calls that waited can be answered in the
+ * copy. Calls that were in progress are answered with `{ error: 'interrupted' }`, and a resumable run that was in
+ * progress is ended with the error `RUN_ABANDONED`. A run of which only the stored end follows had ended, and gets its
+ * end without an error. A run that is not resumable gets no end: its events do not say whether it ended. A copy after a
+ * response to a cancelled call also has the rest of that cancellation.
  *
  * @throws SessionNotFoundError
  * @throws InvalidRequestError if the session has no such event; nothing is created
@@ -235,8 +236,8 @@ function createToolCallFilter({ events, laterRuns }: Past, calls: Calls): (entry
 }
 
 /**
- * Returns the events that end calls and runs in progress: responses to calls that nobody answers any more, and the ends of resumable runs that
- * do not wait for an answer.
+ * Returns the events that end calls and runs in progress: responses to calls that nobody answers any more, and the ends
+ * of resumable runs that do not wait for an answer.
  */
 function closingEvents(
   { events, laterRuns, finishedRuns }: Past,

@@ -56,8 +56,8 @@ export async function appendAll(service: BaseSessionService, session: Session, i
 }
 
 /**
- * Resolves when every call in progress has ended or waits for the clock, which is not advanced: the storage was not busy for some turns of the
- * event loop, in which its answers were handled.
+ * Resolves when every call in progress has ended or waits for the clock, which is not advanced: the storage was not
+ * busy for some turns of the event loop, in which its answers were handled.
  */
 export async function settle(subject: { isBusy?(): boolean } = {}): Promise<void> {
   for (let idleTurns = 0; idleTurns < 5; idleTurns = subject.isBusy?.() ? 0 : idleTurns + 1) {

@@ -16,10 +16,11 @@ export type StateChange = 'none' | 'sets' | 'removes';
  * for the lock sees the current row, but all other rows as of the start of the statement: if another event was appended in between, the
  * number is taken, and no row is returned. Every append therefore sees all earlier ones.
  *
- * $1 app, $2 user, $3 session, $4 incarnation, $5 event id, $6 timestamp, $7 end of a compaction, $8 event, $9 now, $10 epoch or null, $11
- * without an epoch: true if a lease is known to have expired, $12 the last event's number, $13 its id, $14 its high timestamp and $15 the end
- * of its compaction, or null if unknown; $16 scopes, $17 keys, $18 values. If it also releases the lease, the run of the lease comes first as
- * $16, then $17 true if it stays open, $18 true if that costs no attempt, and how the run ended: $19 outcome or null, $20 code.
+ * $1 app, $2 user, $3 session, $4 incarnation, $5 event id, $6 timestamp, $7 end of a compaction, $8 event, $9 now, $10
+ * epoch or null, $11 without an epoch: true if a lease is known to have expired, $12 the last event's number, $13 its
+ * id, $14 its high timestamp and $15 the end of its compaction, or null if unknown; $16 scopes, $17 keys, $18 values.
+ * If it also releases the lease, the run of the lease comes first as $16, then $17 true if it stays open, $18 true if
+ * that costs no attempt, and how the run ended: $19 outcome or null, $20 code.
  */
 export function appendStatement(tables: Tables, change: StateChange, releases = false): Statement {
   const { sessions, events, runs } = tables;
@@ -74,8 +75,8 @@ export function endLeaseStatement({ sessions }: Tables): Statement {
 }
 
 /**
- * Facts that can prevent an append: the holder of the session at $7, the event with this id ($4), and whether the session has the event at the
- * position of its writer ($5 number, $6 id). `pk` is null if the session does not exist.
+ * Facts that can prevent an append: the holder of the session at $7, the event with this id ($4), and whether the
+ * session has the event at the position of its writer ($5 number, $6 id). `pk` is null if the session does not exist.
  */
 export interface RefusalRow {
   readonly version: unknown;

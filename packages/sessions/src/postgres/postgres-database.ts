@@ -44,8 +44,8 @@ const CHANGED: readonly unknown[] = ['42P01', '42703', '0A000'];
 /** Classes of transient errors: connection, rollback, resources, state of an object, operator intervention, and system. */
 const PASSING_CLASSES: readonly string[] = ['08', '40', '53', '55', '57', '58'];
 /**
- * Error codes of a write to a read-only server, such as a standby, of a transaction whose process was stopped for too long, and of a missing
- * table: the tables were there, so the database is being restored or replaced.
+ * Error codes of a write to a read-only server, such as a standby, of a transaction whose process was stopped for too
+ * long, and of a missing table: the tables were there, so the database is being restored or replaced.
  */
 const PASSING: readonly unknown[] = ['25006', '25P03', '42P01'];
 
@@ -230,7 +230,10 @@ export class PostgresDatabase {
     return this.#prepares ? { name, text, values } : { text, values };
   }
 
-  /** Returns the error to throw for a table or a column that is missing: that of its check, if the version of the tables is another or unknown. */
+  /**
+   * Returns the error to throw for a table or a column that is missing: that of its check, if the version of the tables
+   * is another or unknown.
+   */
   #reasonOf(error: unknown): Promise<unknown> {
     return this.#checkVersion().then(
       () => error,

@@ -132,8 +132,8 @@ export class PostgresLeases {
   }
 
   /**
-   * Claims the lease. Returns undefined if the claim has to be repeated with the session's row locked: a lease has expired, or the session was
-   * free when the statement began and was taken while it waited for the row.
+   * Claims the lease. Returns undefined if the claim has to be repeated with the session's row locked: a lease has
+   * expired, or the session was free when the statement began and was taken while it waited for the row.
    */
   async #claim(run: RunStatement, claim: LeaseClaim, isLocked: boolean): Promise<ClaimOutcome | undefined> {
     const [row] = (await run(this.#statements.claim, [...claimValues(claim), isLocked])) as readonly ClaimRow[];

@@ -68,8 +68,8 @@ const HINTS = { connectionString: WRITE_POOL, url: WRITE_POOL, database: WRITE_P
  * order of their requests; of the first waiting callers of several processes, the one that has waited longest. After a crash of the server,
  * the processes are in no particular order.
  *
- * **Limits.** An event or the response of a tool call takes up to 64 MiB as JSON, the state of a session up to 17,000,000 bytes, and that of a
- * user and of an app up to 4,000,000 each; larger ones are a SizeLimitError.
+ * **Limits.** An event or the response of a tool call takes up to 64 MiB as JSON, the state of a session up to
+ * 17,000,000 bytes, and that of a user and of an app up to 4,000,000 each; larger ones are a SizeLimitError.
  *
  * **Errors** of the pool and of the database are the `cause` of a StorageError. It is retryable if the server cannot be reached, a
  * connection was lost, an answer took longer than `queryTimeoutMs`, or the server is full, starts, stops or is read-only, and not if a

@@ -52,7 +52,10 @@ const one = (tables: Tables): string => `found AS (
     FROM ${tables.sessions} AS session ${joinLastEvent(tables)} WHERE ${THIS_SESSION}
   )`;
 
-/** The keys of the session `pk`. OFFSET 0 prevents the planner, which does not know that a page has few sessions, from reading all state. */
+/**
+ * The keys of the session `pk`. OFFSET 0 prevents the planner, which does not know that a page has few sessions, from
+ * reading all state.
+ */
 const keysOf = ({ state }: Tables): string =>
   `SELECT key, value FROM ${state} AS stored WHERE session = pk AND app_name = '' AND stored.user_id = '' OFFSET 0`;
 
@@ -134,8 +137,8 @@ export const narrowedWindow = (
 };
 
 /**
- * The events between the numbers $4 and $5, at most $6 of the newest, with the size of each and of all before it, in bytes. `order` says which come
- * first. Reads the lengths of the events and not their texts.
+ * The events between the numbers $4 and $5, at most $6 of the newest, with the size of each and of all before it, in
+ * bytes. `order` says which come first. Reads the lengths of the events and not their texts.
  */
 const sizedEvents = ({ events }: Tables, order: 'ASC' | 'DESC'): string => `(
     SELECT seq, event, octet_length(event) AS size, sum(octet_length(event)) OVER (ORDER BY seq ${order}) AS bytes FROM (
@@ -157,9 +160,10 @@ const countWithin = (tables: Tables, order: 'ASC' | 'DESC'): string => `
 const LAG = `${LAG_MS + 1}`;
 
 /**
- * A page of sessions: at most $5 sessions after the time $2, the session $3 and the user $4, whose own state has together at most $6 bytes,
- * but at least one. The times in the index lag behind. `behind` is the session one page later by the index alone: no session that is older by
- * more than the lag can be in the page. The others are sorted by their last events.
+ * A page of sessions: at most $5 sessions after the time $2, the session $3 and the user $4, whose own state has
+ * together at most $6 bytes, but at least one. The times in the index lag behind. `behind` is the session one page
+ * later by the index alone: no session that is older by more than the lag can be in the page. The others are sorted by
+ * their last events.
  */
 const page = (tables: Tables, ofUser: string): string => `
   WITH behind AS (

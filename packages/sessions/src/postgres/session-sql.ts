@@ -29,8 +29,8 @@ export function joinLastEvent({ events }: Tables, condition = 'true'): string {
 }
 
 /**
- * Returns the epoch of a new lease, as SQL. All epochs come from one sequence, so none is used twice; the remainder counts the leases of the
- * session.
+ * Returns the epoch of a new lease, as SQL. All epochs come from one sequence, so none is used twice; the remainder
+ * counts the leases of the session.
  *
  * @param epoch that of the session's latest lease, as SQL; 0 for a new session
  */

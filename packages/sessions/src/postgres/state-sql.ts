@@ -24,8 +24,9 @@ function entries(owner: string, first: number): string {
 export const STATE_TOO_LARGE = /"eventloom state too large: (\w+) (\d+)"/;
 
 /**
- * The part of a WITH that measures the states of the entries as they would be afterwards. The statement fails if one of them would be too large and larger than
- * before: it converts a text to a number, because SQL has no other way to refuse rows with a reason.
+ * The part of a WITH that measures the states of the entries as they would be afterwards. The statement fails if one of
+ * them would be too large and larger than before: it converts a text to a number, because SQL has no other way to
+ * refuse rows with a reason.
  */
 function measureStates({ state }: Tables): string {
   const { app, user, session } = MAX_STATE_BYTES;

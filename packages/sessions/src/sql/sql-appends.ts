@@ -129,8 +129,8 @@ export class SqlAppends {
   }
 
   /**
-   * Appends at a known position. Returns false and changes nothing if the lease is not live, the event's id or number is taken, or the session
-   * lacks the event before.
+   * Appends at a known position. Returns false and changes nothing if the lease is not live, the event's id or number
+   * is taken, or the session lacks the event before.
    */
   #appendNext(
     { appName, userId, event, writes, nowMs }: Pick<EventAppend, 'appName' | 'userId' | 'event' | 'writes' | 'nowMs'>,

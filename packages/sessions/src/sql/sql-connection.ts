@@ -35,7 +35,10 @@ export interface RowTexts {
   sizeOf(text: unknown): number;
 }
 
-/** A database in the dialect of SQLite, as `SqlSessionDriver` needs it. A statement outside `read` and `write` is a transaction by itself. */
+/**
+ * A database in the dialect of SQLite, as `SqlSessionDriver` needs it. A statement outside `read` and `write` is a
+ * transaction by itself.
+ */
 export interface SqlConnection {
   /** True if other processes may write to the same database. */
   readonly shared: boolean;

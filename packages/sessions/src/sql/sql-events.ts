@@ -67,8 +67,8 @@ export class SqlEvents {
   }
 
   /**
-   * Stores an event after the one with the id `lastId`. Returns false and stores nothing if the lease is not live, the event's id or number is
-   * taken, or the session lacks that event.
+   * Stores an event after the one with the id `lastId`. Returns false and stores nothing if the lease is not live, the
+   * event's id or number is taken, or the session lacks that event.
    */
   insertUnderLease(place: NextPlace, event: Event, text: string, nowMs: number, epoch: number): boolean {
     const { pk, seq, highTimestamp, lastId } = place;

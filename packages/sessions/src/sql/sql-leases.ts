@@ -161,8 +161,8 @@ export class SqlLeases {
   }
 
   /**
-   * Shortens a lease that ends later than any lease of this moment, because the clock was ahead when it was granted or renewed: its process may
-   * have been killed. A process that lives renews the lease in time.
+   * Shortens a lease that ends later than any lease of this moment, because the clock was ahead when it was granted or
+   * renewed: its process may have been killed. A process that lives renews the lease in time.
    */
   #shorten({ pk, last_seq: lastSeq }: SessionRow, nowMs: number): void {
     this.#sql.shortenLease.run(pk, nowMs);

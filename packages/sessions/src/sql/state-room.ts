@@ -13,8 +13,8 @@ const MOST_BYTES_A_UNIT = 3;
 type StateOwner = readonly [appName: string, userId: string, pk: number];
 
 /**
- * Limits the size of the state of an app, a user and a session, because a session reads all three at once. A state is measured only if it may
- * have become too large since it was last measured.
+ * Limits the size of the state of an app, a user and a session, because a session reads all three at once. A state is
+ * measured only if it may have become too large since it was last measured.
  */
 export class StateRoom {
   readonly #sql: SqlStatements;

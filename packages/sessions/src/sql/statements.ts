@@ -227,8 +227,8 @@ const SQL = {
     INSERT INTO eventloom_events (${EVENT_COLUMNS}) VALUES (${EVENT_VALUES})`,
   eventId: `SELECT event_id FROM eventloom_events WHERE pk = ${eventKey('?1', '?2')}`,
   /**
-   * Inserts an event after the one with the id ?10, or as the first one for null. Writes nothing if the lease is not live, the event's id or
-   * sequence number is taken, or the event before is not that one.
+   * Inserts an event after the one with the id ?10, or as the first one for null. Writes nothing if the lease is not
+   * live, the event's id or sequence number is taken, or the event before is not that one.
    */
   insertEventUnderLease: `
     INSERT INTO eventloom_events (${EVENT_COLUMNS}) SELECT ${EVENT_VALUES}

@@ -37,9 +37,10 @@ const OPTIONS: OptionRules<SqliteSessionServiceOptions> = {
 const HINTS = { file: 'did you mean "path"?', filename: 'did you mean "path"?', url: 'write path, the name of a file' };
 
 /**
- * A commit writes whole pages, and most events are much smaller than SQLite's default page. The log is checkpointed at 16 MB, which is a
- * thousand turns: a checkpoint waits for the disk, and the thread with it. The cache has room for an event of 8 MB with its state: pages that do
- * not fit are written several times in one transaction, which takes twice as long.
+ * A commit writes whole pages, and most events are much smaller than SQLite's default page. The log is checkpointed at
+ * 16 MB, which is a thousand turns: a checkpoint waits for the disk, and the thread with it. The cache has room for an
+ * event of 8 MB with its state: pages that do not fit are written several times in one transaction, which takes twice
+ * as long.
  */
 const NEW_FILE = 'PRAGMA page_size = 1024; PRAGMA wal_autocheckpoint = 16000; PRAGMA cache_size = -24000;';
 
@@ -51,9 +52,10 @@ const NEW_FILE = 'PRAGMA page_size = 1024; PRAGMA wal_autocheckpoint = 16000; PR
  * the file stays locked for five seconds. If the disk is full or fails, a write fails immediately. A process that runs an older version
  * than the one that last opened the file gets a ConfigurationError.
  *
- * An import and a deletion are one transaction each: about 5 µs for each event, during which this process does nothing else and no other
- * process writes. An event or the response of a tool call takes up to 64 MiB as JSON, the state of a session up to 17,000,000 bytes, and that of
- * a user and of an app up to 4,000,000 each; larger ones are a SizeLimitError. A page of a listing ends at 16 Mi characters of state or events.
+ * An import and a deletion are one transaction each: about 5 µs for each event, during which this process does nothing
+ * else and no other process writes. An event or the response of a tool call takes up to 64 MiB as JSON, the state of a
+ * session up to 17,000,000 bytes, and that of a user and of an app up to 4,000,000 each; larger ones are a
+ * SizeLimitError. A page of a listing ends at 16 Mi characters of state or events.
  */
 export class SqliteSessionService extends DriverSessionService {
   /** True for the path `:memory:`. */
@@ -92,7 +94,10 @@ export class SqliteSessionService extends DriverSessionService {
     return super.checkWritable();
   }
 
-  /** Closes the file, unless the database was given as an option. Optional: no data is lost without it. Do not call the service afterwards. */
+  /**
+   * Closes the file, unless the database was given as an option. Optional: no data is lost without it. Do not call the
+   * service afterwards.
+   */
   close(): void {
     this.#opened.close();
   }

@@ -31,7 +31,10 @@ export async function loadSkillFromDir(dir: string): Promise<Skill> {
   return loadSkillFromFiles(files, basename(folder));
 }
 
-/** Loads the skills in the subfolders that have a SKILL.md or skill.md, in the order of their names. @throws SkillError for the first invalid skill */
+/**
+ * Loads the skills in the subfolders that have a SKILL.md or skill.md, in the order of their names.
+ * @throws SkillError for the first invalid skill
+ */
 export async function loadAllSkillsInDir(dir: string): Promise<Skill[]> {
   checkDir('loadAllSkillsInDir', dir);
   const folder = resolve(dir);

@@ -24,8 +24,8 @@ export interface ScriptedLiveModelOptions {
 const OPTIONS: OptionRules<ScriptedLiveModelOptions> = { model: 'text', recordSent: 'flag' };
 
 /**
- * A model for tests whose live connections play scripts, one script for each connection, and record the requests sent to them. A connection without a
- * script throws, and `assertConsumed` throws if scripts or steps are left over.
+ * A model for tests whose live connections play scripts, one script for each connection, and record the requests sent
+ * to them. A connection without a script throws, and `assertConsumed` throws if scripts or steps are left over.
  *
  * @example
  * const model = new ScriptedLiveModel([

@@ -3,8 +3,8 @@ import type { Gate } from '../gate.ts';
 import type { RequestExpectation } from '../scripted-model/request-expectation.ts';
 
 /**
- * One step of a live connection: a chunk of text, a response, a gate that delays the following steps, a wait for a request of the client, the end of
- * the connection, or a function that computes responses from the requests so far.
+ * One step of a live connection: a chunk of text, a response, a gate that delays the following steps, a wait for a
+ * request of the client, the end of the connection, or a function that computes responses from the requests so far.
  */
 export type ScriptedLiveStep = string | LiveLlmResponse | Gate | LiveCue | LiveEnd | ScriptedLiveFunction;
 

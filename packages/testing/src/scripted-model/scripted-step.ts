@@ -28,8 +28,8 @@ export interface ScriptedReply {
   /** Parts that are added unchanged. */
   readonly parts?: readonly Part[];
   /**
-   * The chunks of a streamed reply: texts, parts, or whole responses. A gate in the list delays the chunks after it until the test opens it.
-   * Default: one chunk.
+   * The chunks of a streamed reply: texts, parts, or whole responses. A gate in the list delays the chunks after it
+   * until the test opens it. Default: one chunk.
    */
   readonly chunks?: readonly (string | readonly Part[] | LlmResponse | Gate)[];
   /** Other fields of the response, such as `usageMetadata`, `errorCode` or `finishReason` (default `STOP`). */

@@ -49,8 +49,8 @@ const STORE = 'projects/P/locations/L/collections/default_collection/dataStores/
 /**
  * Vertex AI Search over a data store or a search engine, on Vertex AI only. The service searches while the model answers.
  *
- * @example
- * const handbook = new VertexAiSearchTool({ dataStoreId: 'projects/p/locations/global/collections/default_collection/dataStores/handbook' });
+ * @example const handbook = new VertexAiSearchTool({ dataStoreId:
+ * 'projects/p/locations/global/collections/default_collection/dataStores/handbook' });
  */
 export class VertexAiSearchTool extends ServiceTool {
   readonly dataStoreId: string | undefined;
@@ -129,7 +129,8 @@ const STORE_OPTIONS: OptionRules<VertexRagStore> = {
 };
 
 /**
- * A tool that retrieves passages from a corpus of the RAG engine of Vertex AI, on Vertex AI only. The service runs it while the model answers.
+ * A tool that retrieves passages from a corpus of the RAG engine of Vertex AI, on Vertex AI only. The service runs it
+ * while the model answers.
  *
  * @example
  * const manuals = new VertexRagRetrievalTool({

@@ -140,10 +140,11 @@ const SCROLL = 800;
  * Lets a model use a computer and see the screen after each action. For models with computer use, such as
  * `gemini-2.5-computer-use-preview-10-2025`.
  *
- * The model's service declares the actions itself. Places are converted to pixels. If the model requests a person's confirmation of an
- * action (`safety_decision`), the call waits for the answer. The computer stays open between runs: `runner.close()` closes it, and without that the
- * browser keeps a program from ending. `navigate` opens public addresses only, unless `allowPrivateNetworkAccess` is
- * true. A page can lead the browser elsewhere: see the options of the computer.
+ * The model's service declares the actions itself. Places are converted to pixels. If the model requests a person's
+ * confirmation of an action (`safety_decision`), the call waits for the answer. The computer stays open between runs:
+ * `runner.close()` closes it, and without that the browser keeps a program from ending. `navigate` opens public
+ * addresses only, unless `allowPrivateNetworkAccess` is true. A page can lead the browser elsewhere: see the options of
+ * the computer.
  *
  * @example
  * declare const chromium: { launch(): Promise<PlaywrightBrowser> }; // of playwright-core

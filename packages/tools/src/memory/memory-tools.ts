@@ -22,7 +22,10 @@ export interface MemoryToolOptions {
 
 const OPTIONS: OptionRules<MemoryToolOptions> = { limit: integer(1), maxCharacters: integer(1) };
 
-/** Checks the options and fills in defaults. @throws ConfigurationError for a limit that is not a positive integer, and for an unknown option */
+/**
+ * Checks the options and fills in defaults.
+ * @throws ConfigurationError for a limit that is not a positive integer, and for an unknown option
+ */
 function memoryToolOptions(owner: string, options: MemoryToolOptions): Required<MemoryToolOptions> {
   checkOptions(owner, OPTIONS, options);
   const { limit = 10, maxCharacters = 20_000 } = options;
@@ -151,9 +154,9 @@ ${record}
 }
 
 /**
- * An entry for an agent's `tools` that searches earlier conversations of the user with the words of each message, and adds the result to the
- * instruction before the model is called. The model does not call it. The runner needs a `memoryService`. For other limits create a
- * `PreloadMemoryTool` of `@eventloom/tools`.
+ * An entry for an agent's `tools` that searches earlier conversations of the user with the words of each message, and
+ * adds the result to the instruction before the model is called. The model does not call it. The runner needs a
+ * `memoryService`. For other limits create a `PreloadMemoryTool` of `@eventloom/tools`.
  *
  * @example
  * const agent = new LlmAgent({ name: 'helper', model: 'gemini-flash-latest', tools: [PRELOAD_MEMORY] });
@@ -167,7 +170,10 @@ interface MemoryText {
   readonly timestamp?: string;
 }
 
-/** Returns the texts of memories in order, the parts of each separated by a space, with at most `maxCharacters` together. A truncated text ends in `…`. */
+/**
+ * Returns the texts of memories in order, the parts of each separated by a space, with at most `maxCharacters`
+ * together. A truncated text ends in `…`.
+ */
 export function memoryTexts(memories: readonly MemoryEntry[], maxCharacters: number): MemoryText[] {
   const texts: MemoryText[] = [];
   let room = maxCharacters;

@@ -24,7 +24,10 @@ export interface SqliteUse<T> {
   readonly synchronous: 'NORMAL' | 'FULL';
   /** Statements for a file that the service opens itself, before any other. */
   readonly pragmas: string;
-  /** Creates or migrates the tables, and returns what works on them. Waits up to five seconds for a lock, and blocks the thread in that time. */
+  /**
+   * Creates or migrates the tables, and returns what works on them. Waits up to five seconds for a lock, and blocks the
+   * thread in that time.
+   */
   prepare(database: DatabaseSync): T;
 }
 
@@ -42,8 +45,9 @@ export interface OpenSqlite<T> {
 const BUSY_TIMEOUT_MS = 5000;
 
 /**
- * Opens the file of a service, or sets up the database that it was given: WAL, and a `busy_timeout` of 0, because the service waits for locks
- * without blocking the thread (see `LockLine`). New files and folders are private to their owner.
+ * Opens the file of a service, or sets up the database that it was given: WAL, and a `busy_timeout` of 0, because the
+ * service waits for locks without blocking the thread (see `LockLine`). New files and folders are private to their
+ * owner.
  * @throws ConfigurationError if both or none of `path` and `database` are given, if the runtime has no `node:sqlite`, if the file is not a
  * database or cannot be opened, and the error of `prepare`
  */
@@ -89,7 +93,10 @@ function setUp<T>(database: DatabaseSync, use: SqliteUse<T>): T {
   return driver;
 }
 
-/** Returns `node:sqlite`, which runtimes before Node 22.13 lack. The error of a static import would name neither the service nor a remedy. */
+/**
+ * Returns `node:sqlite`, which runtimes before Node 22.13 lack. The error of a static import would name neither the
+ * service nor a remedy.
+ */
 function requireSqlite(service: string): typeof import('node:sqlite') {
   const sqlite = process.getBuiltinModule?.('node:sqlite');
   if (sqlite !== undefined) return sqlite;

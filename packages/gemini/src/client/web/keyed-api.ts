@@ -27,7 +27,9 @@ interface KeyedApiOptions extends GeminiClientOptions {
 const KEY_HEADER = 'x-goog-api-key';
 
 /**
- * The Gemini API or Vertex AI with an API key: the client that `Models` of `@google/genai` calls, which also opens live connections. It sends the same requests and throws the same errors as the client of `@google/genai`; the tests of this package run with both.
+ * The Gemini API or Vertex AI with an API key: the client that `Models` of `@google/genai` calls, which also opens live
+ * connections. It sends the same requests and throws the same errors as the client of `@google/genai`; the tests of
+ * this package run with both.
  */
 export class KeyedApi {
   readonly #apiKey: string;
@@ -96,7 +98,10 @@ export class KeyedApi {
     return { headers: Object.fromEntries(response.headers), json: () => response.json() };
   }
 
-  /** Sends a request, and returns the events of the streamed answer. @throws ApiError for a status other than 2xx, and later for an error in the stream; what fetch throws */
+  /**
+   * Sends a request, and returns the events of the streamed answer.
+   * @throws ApiError for a status other than 2xx, and later for an error in the stream; what fetch throws
+   */
   async requestStream(request: ApiRequest): Promise<AsyncGenerator<ApiResponse, void, void>> {
     return pieces(await this.#fetch(request));
   }
@@ -122,7 +127,10 @@ export class KeyedApi {
     return response;
   }
 
-  /** Returns the client's HTTP options merged with those of a request, which take precedence; headers and fields of the body are merged one by one. */
+  /**
+   * Returns the client's HTTP options merged with those of a request, which take precedence; headers and fields of the
+   * body are merged one by one.
+   */
   #with(options: HttpOptions = {}) {
     const http = this.#http;
     return {

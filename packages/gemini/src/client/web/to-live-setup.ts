@@ -31,7 +31,10 @@ const OF_LIVE = [
 ] as const;
 const GENERATION_OF_LIVE = ['enableAffectiveDialog', 'translationConfig'] as const;
 
-/** Returns the setup message of a live connection, as `Live` of `@google/genai` creates it. Fields that are not in the lists above are left out. */
+/**
+ * Returns the setup message of a live connection, as `Live` of `@google/genai` creates it. Fields that are not in the
+ * lists above are left out.
+ */
 export async function toLiveSetup(api: KeyedApi, model: string, config: LiveConnectConfig): Promise<object> {
   const { generationConfig: given = {}, sessionResumption } = config;
   const vertexai = api.isVertexAI();

@@ -49,7 +49,10 @@ export function createWebLive(api: KeyedApi): WebLive {
   };
 }
 
-/** Creates the runtime's own WebSockets for `Live` of `@google/genai`, which exports no factory. WebSockets of browsers cannot send headers. */
+/**
+ * Creates the runtime's own WebSockets for `Live` of `@google/genai`, which exports no factory. WebSockets of browsers
+ * cannot send headers.
+ */
 class WebSocketFactory implements ClientSocketFactory {
   create(url: string, _headers: Record<string, string>, callbacks: ClientSocketCallbacks): WebSocketOfRuntime {
     return new WebSocketOfRuntime(url, callbacks);
