@@ -1,6 +1,7 @@
 import { type BaseLiveRequestQueue, type FunctionCall, type InvocationContext, type LlmRequest } from '@eventloom/core';
 import {
   type AbortGuard,
+  Calls,
   CANCELLED_CALL,
   getOwn,
   INTERRUPTED_CALL,
@@ -64,21 +65,36 @@ export class LiveToolCalls {
   start({ calls, ...rest }: CallsToStart): void {
     if (this.#isHandingOver) return;
     for (const call of calls) {
-      const work = this.#run(call, rest)
-        .catch((error: unknown) => this.#params.flow.fail(error))
-        .then(() => void this.#work.delete(work));
-      this.#work.add(work);
+      this.#track(this.#run(call, rest).catch((error: unknown) => this.#params.flow.fail(error)));
     }
   }
 
-  /** Stops calls that the model cancelled: their results are dropped, and an event reports it. */
+  /**
+   * Stops calls that the model cancelled: their results are dropped, and an event reports it, also of calls that wait
+   * for a later result.
+   */
   cancel(ids: readonly string[]): void {
+    if (ids.length === 0) return;
+    const others = new Set(ids);
     for (const running of this.#running) {
       const { call, guard } = running;
-      if (guard.signal.aborted || !ids.includes(call.id ?? '')) continue;
+      if (guard.signal.aborted || !others.delete(call.id ?? '')) continue;
       running.ended = CANCELLED_CALL;
       guard.abort(new DOMException('the model cancelled the call', 'AbortError'));
     }
+    const { context, flow } = this.#params;
+    const { session, invocation, invocationId, branch } = context;
+    for (const waiting of Calls.of(session, invocation.derived).waitingIn(invocationId)) {
+      const { call } = waiting;
+      if (waiting.branch !== branch || !others.has(call.id ?? '')) continue;
+      const responses = new CallResponses({ ...this.#params, call, tool: undefined });
+      this.#track(responses.end(CANCELLED_CALL).catch((error: unknown) => flow.fail(error)));
+    }
+  }
+
+  #track(working: Promise<void>): void {
+    const work = working.then(() => void this.#work.delete(work));
+    this.#work.add(work);
   }
 
   /** Stops the calls of a tool with an input stream. Returns false if there are none. */

@@ -126,6 +126,33 @@ test('a call that the model cancels is stopped; its response goes to later runs,
   expect(model.connections[0]?.sent).toHaveLength(1);
 });
 
+test('a long-running call that the model cancels while it waits gets a response', async () => {
+  const job = new LongRunningFunctionTool({ name: 'job', description: '', execute: () => undefined });
+  const { queue, stream, stored } = await liveScenario({
+    model: [
+      [
+        { heard: 'content' },
+        call('job', 'c1'),
+        'Begun',
+        END,
+        { heard: /stop/ },
+        { toolCallCancellation: { ids: ['c1'] } },
+        'Well',
+        END,
+      ],
+    ],
+    agent: { tools: [job] },
+  });
+  queue.sendContent(user('go'));
+  let turns = 0;
+  for await (const event of stream) {
+    if (event.turnComplete && ++turns === 1) queue.sendContent(user('stop'));
+    if (turns === 2) queue.close();
+  }
+  const summaries = (await stored()).map(summaryOf);
+  expect(summaries).toContainEqual(expect.stringMatching(/^bot: job=.*cancelled/));
+});
+
 test('a tool with an input stream reads client media, sends chunks to the model, and is stopped by the model', async () => {
   const ended = Promise.withResolvers<string[]>();
   const watch = new FunctionTool({
