@@ -344,6 +344,8 @@ describe.each([
     await graph.getByRole('tab', { name: 'Agents' }).click();
     await send(graph, 'left');
     await graph.locator('[data-node="left"][data-state="active"]').waitFor();
+    // The spans of the server tell that the node works, also before the answer to the message has arrived.
+    await graph.locator('.message.user[data-status="complete"]').waitFor();
     await kill();
     await page.getByRole('status').getByText('reconnecting').waitFor();
     const tabs = [page, graph].map((each) => each.getByRole('tabpanel'));
