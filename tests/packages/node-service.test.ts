@@ -74,8 +74,8 @@ describe('an empty project on Node that installs every package from its tarball'
     // Of this, the conversion of zod schemas takes 9 kB, fallback models and their capabilities 14 kB, and errors that
     // say what to write 24 kB, texts and calls that an interrupted reply lost 3.2 kB, names of input files and values
     // that JSON leaves out 1 kB, the sizes of states 2 kB, calls that are left at the end of a run 5 kB, answers that
-    // are refused or come late 2 kB, calls that are found by id and branch 2 kB, and limits of time, results that JSON would lose, answers of
-    // another kind and interrupted runs 11 kB.
+    // are refused or come late 2 kB, calls that are found by id and branch 2 kB, and limits of time, results that JSON
+    // would lose, answers of another kind and interrupted runs 11 kB.
     expect(files.reduce((sum, file) => sum + statSync(file).size, 0)).toBeLessThanOrEqual(990_000);
   });
 
