@@ -147,6 +147,24 @@ test('a listener of Node says that a handler before it has read the body', async
   ]);
 });
 
+test.each([
+  ['203.0.113.7', 403],
+  ['::ffff:127.0.0.1', 200],
+])(
+  'a listener of a server without authenticate answers a client at %s with %i, whatever host it names',
+  async (remoteAddress, status) => {
+    const listener = nodeListener(createServer({ runners: [], basePath: '/agents' }));
+    const { origin, close } = await hostOf(
+      createHttpServer((request, response) => {
+        Object.defineProperty(request.socket, 'remoteAddress', { value: remoteAddress });
+        listener(request, response);
+      }),
+    );
+    onTestFinished(close);
+    expect((await fetch(`${origin}/agents/list-apps`)).status).toBe(status);
+  },
+);
+
 test('a live run has the base path of its server', async () => {
   const runner = new Runner({
     appName: 'help',

@@ -4,6 +4,7 @@ import { ConfigurationError, InvalidRequestError, toError } from '@eventloom/cor
 import { type OptionRules, checkOptions, describeKind, requireAdvice } from '@eventloom/core/internal';
 import { getRequestListener } from '@hono/node-server';
 import type { EventloomServer, LiveGate } from '../create-server.ts';
+import { ForbiddenError } from '../errors.ts';
 import { errorBody, errorResponse, errorStatus } from '../http/error-response.ts';
 import { checkRequestTarget } from '../http/request-guard.ts';
 import { MAX_TIME_MS } from '../server-limits.ts';
@@ -123,7 +124,8 @@ export async function serve(server: EventloomServer, options: ServeOptions = {})
 /**
  * Returns a listener for the requests of Node's HTTP server, for an application that has one: `app.use('/agents', nodeListener(server))` of
  * Express with `basePath: '/agents'` in the options of `createServer`. It must come before handlers that read the body, such as
- * `express.json()`. Call `server.drain` when the application shuts down. Live runs need `serve`.
+ * `express.json()`. Call `server.drain` when the application shuts down. Live runs need `serve`. A server with neither `authenticate` nor
+ * `allowUnauthenticated` answers only requests of this machine.
  * @throws ConfigurationError for a `server` that `createServer` did not return
  *
  * @example
@@ -147,6 +149,12 @@ export function nodeListener(server: EventloomServer): (request: IncomingMessage
   return (request, response) => {
     try {
       checkRaw(request);
+      // A client can name any host, so `Host: localhost` alone does not show that it is on this machine.
+      const { remoteAddress = '::1' } = request.socket;
+      if (!server.isGuarded && !isLoopbackHost(remoteAddress.replace(/^::ffff:/, '')))
+        throw new ForbiddenError(
+          'the server answers only requests of this machine, because it has neither authenticate nor allowUnauthenticated',
+        );
       if (request.readableDidRead)
         throw new ConfigurationError(
           'nodeListener: another handler has read the body of the request; add the listener before it, such as before express.json()',
