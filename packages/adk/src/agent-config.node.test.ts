@@ -160,6 +160,24 @@ before_model_callbacks: [{ name: my.callback, args: [{ name: limit, value: 3 }] 
     expect(agent).toMatchObject({ description: 'helper', instruction: 'helper' });
   });
 
+  test('merges the mappings of <<, and prefers written and earlier fields', () => {
+    const agent = loadLlmAgent(`${AGENT}generate_content_config:
+  temperature: 1
+  thinking_config: &thinking { thinking_budget: 7 }
+  http_options: { <<: *thinking }
+  <<: [{ temperature: 2, top_k: 3 }, { top_k: 4, seed: 5 }]
+  labels: { '<<': kept }
+`);
+    expect(agent.generateContentConfig).toEqual({
+      temperature: 1,
+      topK: 3,
+      seed: 5,
+      thinkingConfig: { thinkingBudget: 7 },
+      httpOptions: { thinkingBudget: 7 },
+      labels: { '<<': 'kept' },
+    });
+  });
+
   test.each([
     ['a field that is not known', `${AGENT}modle: x`, 'root.yaml:3: "modle": is not known here; expected agent_class,'],
     ['a missing name', 'instruction: Help.', 'root.yaml:1: the agent: name is missing'],
@@ -203,7 +221,43 @@ before_model_callbacks: [{ name: my.callback, args: [{ name: limit, value: 3 }] 
     [
       'an option that the agent refuses',
       `${AGENT}generate_content_config: { response_schema: {} }`,
-      'root.yaml:1: the agent: agent "helper": generateContentConfig.responseSchema is set by the agent',
+      'root.yaml:3: the agent: agent "helper": generateContentConfig.responseSchema is set by the agent',
+    ],
+    [
+      'an option that generate_content_config does not have',
+      `name: name\ninstruction: Help.\ngenerate_content_config:\n  top_k: 1\n  temprature: 1`,
+      'root.yaml:5: the agent: agent "name": generateContentConfig has no option "temprature"',
+    ],
+    [
+      'half a round',
+      'agent_class: LoopAgent\nname: rounds\nmax_iterations: 2.5\nsub_agents: []',
+      'root.yaml:3: the agent: agent "rounds": maxIterations: expected an integer',
+    ],
+    ['a name with a blank', 'instruction: Help.\nname: a b', 'root.yaml:2: the agent: agent name: expected letters'],
+    [
+      'two tools of one name',
+      `${AGENT}tools:\n  - name: google_search\n  - name: google_search`,
+      'root.yaml:4: the agent: agent "helper": two tools have the name "google_search"',
+    ],
+    [
+      'two agents of one name',
+      `${AGENT}sub_agents:\n  - code: helper`,
+      'root.yaml:4: the agent: agent "helper": two agents of its tree have the name "helper"',
+    ],
+    [
+      'text in place of a mapping to merge',
+      `${AGENT}generate_content_config:\n  <<: text`,
+      'root.yaml:4: expected a mapping, or a list of mappings, after <<',
+    ],
+    [
+      'a name that is unknown in a merged mapping',
+      `${AGENT}<<:\n  modle: x`,
+      'root.yaml:4: "modle": is not known here',
+    ],
+    [
+      'the name __proto__ in a merged mapping',
+      `${AGENT}<<: { __proto__: { a: 1 } }`,
+      'root.yaml:3: expected a name that is text other than __proto__',
     ],
     [
       'both kinds of references',
@@ -267,7 +321,11 @@ before_model_callbacks: [{ name: my.callback, args: [{ name: limit, value: 3 }] 
     ['too many bytes', `${AGENT}# ${'x'.repeat(256 * 1024)}`, 'root.yaml:1: has more than 262144 bytes'],
     ['bytes that are not UTF-8', Uint8Array.of(0x6e, 0xff), 'root.yaml:1: is not text in UTF-8'],
   ])('refuses %s', (_title, text, message) => {
-    expect(refusal({ 'root.yaml': text }, { tools: { 'my.create': () => tool('made') } })).toContain(message);
+    const options = {
+      tools: { 'my.create': () => tool('made') },
+      agents: { helper: new AdkLlmAgent({ name: 'helper' }) },
+    };
+    expect(refusal({ 'root.yaml': text }, options)).toContain(message);
   });
 
   test('names the file and the line of a fault in another file', () => {

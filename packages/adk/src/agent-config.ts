@@ -167,14 +167,14 @@ class AgentLoader {
         return this.#createLlmAgent(root);
       case 'SequentialAgent':
         root.allow(AGENT_FIELDS);
-        return root.create(() => new AdkSequentialAgent(this.#baseOptions(root)));
+        return root.createAgent(() => new AdkSequentialAgent(this.#baseOptions(root)));
       case 'ParallelAgent':
         root.allow(AGENT_FIELDS);
-        return root.create(() => new AdkParallelAgent(this.#baseOptions(root)));
+        return root.createAgent(() => new AdkParallelAgent(this.#baseOptions(root)));
       case 'LoopAgent': {
         root.allow([...AGENT_FIELDS, 'max_iterations']);
         const maxIterations = root.get('max_iterations')?.number();
-        return root.create(
+        return root.createAgent(
           () =>
             new AdkLoopAgent({ ...this.#baseOptions(root), ...(maxIterations === undefined ? {} : { maxIterations }) }),
         );
@@ -216,7 +216,7 @@ class AgentLoader {
       ...given('includeContents', root.get('include_contents')?.oneOf(['default', 'none'] as const)),
       ...given('generateContentConfig', root.get('generate_content_config')?.camelRecord()),
     };
-    return root.create(() => new AdkLlmAgent(options));
+    return root.createAgent(() => new AdkLlmAgent(options));
   }
 
   #model(root: ConfigField): string | BaseLlm | undefined {
@@ -312,13 +312,23 @@ class ConfigField {
     throw new AgentConfigError({ file: this.#file, line: this.#value.line }, `${this.#name}: ${message}`, options);
   }
 
-  /** Runs code of the program or of agents, and adds the place to its error. */
+  /** Runs code of the program, and adds the place to its error. */
   create<T>(make: () => T): T {
+    return this.#placeErrors(make, () => this.#value);
+  }
+
+  /** Creates the agent of this file. An error has the line of the option that it names. */
+  createAgent<T>(make: () => T): T {
+    return this.#placeErrors(make, (message) => findOption(this.#value, message));
+  }
+
+  #placeErrors<T>(make: () => T, find: (message: string) => ConfigValue): T {
     try {
       return make();
     } catch (error) {
       if (AgentConfigError.isInstance(error)) throw error;
-      return this.fail(error instanceof Error ? error.message : String(error), error);
+      const message = error instanceof Error ? error.message : String(error);
+      return new ConfigField(this.#file, this.#name, find(message)).fail(message, error);
     }
   }
 
@@ -421,6 +431,32 @@ class ConfigField {
   #refuse(expected: string): never {
     return this.fail(`expected ${expected}, got ${describeKind(this.plain())}`);
   }
+}
+
+/**
+ * Finds the option that the error of an agent names: `agent "helper": generateContentConfig.topK: …`. Returns the agent if
+ * the message names no field of the file.
+ */
+function findOption(agent: ConfigValue, message: string): ConfigValue {
+  let found = agent;
+  for (const [word] of withoutOwner(message).matchAll(/[\w$]+/g)) {
+    if (found.kind !== 'map') break;
+    for (const [name, value] of found.fields) if (toOption(name) === (OPTIONS_BY_WORDS[word] ?? word)) found = value;
+  }
+  return found;
+}
+
+/** Returns the message without its first words, which may be the name of an agent and that of an option too. */
+function withoutOwner(message: string): string {
+  return message.startsWith('agent "') ? message.slice(message.indexOf('": ')) : message;
+}
+
+/** Words of errors about options that they do not name: two agents have the same name, a sub-agent has a parent. */
+const OPTIONS_BY_WORDS: Readonly<Record<string, string>> = { agents: 'subAgents', sub: 'subAgents' };
+
+/** Returns the option of agents that a field stands for. */
+function toOption(field: string): string {
+  return field === 'model_code' ? 'model' : toCamelCase(field);
 }
 
 function argumentsOf(field: ConfigField): ConfigArguments {

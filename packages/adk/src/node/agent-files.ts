@@ -7,6 +7,8 @@ const MAX_BYTES = 256 * 1024;
 const MAX_VALUES = 20_000;
 const MAX_ALIASES = 100;
 const MAX_LEVELS = 32;
+/** The name whose mapping gives fields that are not written out, as in YAML 1.1, which adk-python reads. */
+const MERGE_KEY = '<<';
 
 /** A value of a YAML file and its line, counted from 1. */
 export type ConfigValue =
@@ -122,14 +124,20 @@ function parseConfig(bytes: Buffer): ConfigValue | ConfigFault {
     }
     if (isMap(node)) {
       const fields = new Map<string, ConfigValue>();
+      const merged: ConfigValue[] = [];
       for (const { key, value } of node.items) {
         const keyLine = key === null ? line : lines.linePos(key.range[0]).line;
+        if (isScalar(key) && key.value === MERGE_KEY && key.type === 'PLAIN') {
+          merged.push(read(value, level + 1, keyLine));
+          continue;
+        }
         if (!isScalar(key) || typeof key.value !== 'string' || key.value === '__proto__')
           return refuse(keyLine, 'expected a name that is text other than __proto__');
         if (fields.has(key.value))
           return refuse(keyLine, `has the name ${JSON.stringify(key.value.slice(0, 80))} twice`);
         fields.set(key.value, read(value, level + 1, keyLine));
       }
+      for (const source of merged) merge(source, fields);
       return remember(node, { kind: 'map', line, fields });
     }
     if (isSeq(node))
@@ -148,6 +156,15 @@ function parseConfig(bytes: Buffer): ConfigValue | ConfigFault {
   function remember(node: ParsedNode, value: ConfigValue): ConfigValue {
     if (!isAlias(node) && node.anchor !== undefined) anchors.set(node.anchor, node);
     return value;
+  }
+  /** Adds the fields of a map, or of each map of a list, that a map does not have yet. */
+  function merge(source: ConfigValue, fields: Map<string, ConfigValue>): void {
+    const maps = source.kind === 'list' ? source.items : [source];
+    for (const map of maps) {
+      if (map.kind === 'map') {
+        for (const [name, value] of map.fields) if (!fields.has(name)) fields.set(name, value);
+      } else refuse(map.line, `expected a mapping, or a list of mappings, after ${MERGE_KEY}`);
+    }
   }
   const root = read(document.contents, 0, 1);
   return found ?? root;
