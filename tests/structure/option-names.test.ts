@@ -131,7 +131,8 @@ const CASES: Readonly<Record<string, Case>> = {
   BackgroundTool: [
     'script_path',
     'scriptPath',
-    (options: object) => new BackgroundTool({ name: 'a', description: 'A.', scriptPath: 'a.ts', ...options }),
+    (options: object) =>
+      new BackgroundTool({ name: 'a', description: 'A.', scriptPath: import.meta.filename, ...options }),
   ],
   LlmSummarizer: [
     'prompts',

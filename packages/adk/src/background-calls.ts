@@ -13,6 +13,7 @@ import { checkOptions, isRecord, type OptionRules, sealJson, wrongOption } from 
 import type { RunAsyncParams, RunStream } from '@eventloom/runner';
 import { startWorker } from '#runtime';
 import { AsyncQueue } from './async-queue.ts';
+import { getLogger } from './logger.ts';
 
 const MESSAGES = 'an async generator that yields contents, as in async function* () { yield newMessage; }';
 
@@ -119,7 +120,12 @@ class BackgroundCalls {
             this.steps.push({ kind: 'question', call, hint: hintOf(asked) ?? `${call.name} needs an answer.` });
           else end({ error: `${call.name}: the script sent a message of the unknown type ${JSON.stringify(type)}` });
         },
-        onEnd: (error) => end({ error: error?.message ?? `${call.name}: the script ended without a result` }),
+        onEnd: (error) => {
+          if (!this.#threads.has(call.id)) return;
+          if (error)
+            getLogger().warn(`BackgroundTool "${call.name}": the script ${call.script} failed: ${error.message}`);
+          end({ error: error?.message ?? `${call.name}: the script ended without a result` });
+        },
       },
     );
     this.#threads.set(call.id, thread);

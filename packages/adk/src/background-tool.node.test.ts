@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
-import type { Content, FunctionCall } from '@eventloom/core';
+import { ConfigurationError, type Content, type FunctionCall } from '@eventloom/core';
 import { ScriptedModel, type ScriptedStep } from '@eventloom/testing';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import {
   AsyncQueue,
@@ -10,6 +10,7 @@ import {
   getBackgroundToolParams,
   getFunctionCalls,
   getFunctionResponses,
+  getLogger,
   InMemoryRunner,
   LlmAgent,
   stringifyContent,
@@ -213,8 +214,33 @@ test('getBackgroundToolParams returns undefined outside a script', async () => {
   expect(await getBackgroundToolParams()).toBeUndefined();
 });
 
-test('a background tool without a script is refused', () => {
-  expect(() => new BackgroundTool({ name: 'calculate', description: 'Calculates.', scriptPath: '' })).toThrow(
-    'BackgroundTool: scriptPath is missing; write',
-  );
+test.each([
+  ['', 'scriptPath is missing'],
+  ['work.ts', 'scriptPath: expected an absolute path or a file: URL, got "work.ts"'],
+  [
+    'https://a.example/work.ts',
+    'scriptPath: expected an absolute path or a file: URL, got "https://a.example/work.ts"',
+  ],
+  ['file://host/work.ts', 'scriptPath: expected an absolute path or a file: URL, got "file://host/work.ts"'],
+  ['./none.ts', 'scriptPath: the file ./none.ts does not exist'],
+  [fileURLToPath(new URL('fixtures', import.meta.url)), 'fixtures does not exist'],
+])('a background tool with the script %j is refused', (script, message) => {
+  const create = (): unknown =>
+    new BackgroundTool({ name: 'calculate', description: 'Calculates.', scriptPath: script });
+  expect(create).toThrow(ConfigurationError);
+  expect(create).toThrow(message);
+  expect(create).toThrow("; write scriptPath: fileURLToPath(new URL('./work.ts', import.meta.url))");
+});
+
+test('the log names the script that failed', async () => {
+  const lines = vi.spyOn(getLogger(), 'warn').mockReturnValue(undefined);
+  onTestFinished(() => lines.mockRestore());
+  const { model, runner } = await setUp([call(-1), 'Done.']);
+  await play(runner, 'Yes');
+  expect(model.requests[1]?.request.contents.at(-1)?.parts?.[0]?.functionResponse?.response).toEqual({
+    error: 'cannot start at -1',
+  });
+  expect(lines.mock.calls).toEqual([
+    [`BackgroundTool "calculate": the script ${scriptPath} failed: cannot start at -1`],
+  ]);
 });

@@ -1,7 +1,7 @@
 import { type BaseToolParams, ConfigurationError, type ToolContext } from '@eventloom/core';
 import { checkOptions, isRecord, type OptionRules } from '@eventloom/core/internal';
 import { LongRunningFunctionTool, type ToolInputParameters } from '@eventloom/tools';
-import { readWorkerData } from '#runtime';
+import { findScriptFault, readWorkerData } from '#runtime';
 import { findBackgroundCalls } from './background-calls.ts';
 import { requireArgument } from './check-arguments.ts';
 
@@ -38,13 +38,17 @@ const OPTIONS: OptionRules<BackgroundToolParams> = {
 export class BackgroundTool<P extends ToolInputParameters = undefined> extends LongRunningFunctionTool<P> {
   readonly scriptPath: string;
 
-  /** @throws ConfigurationError for a missing name, description or path, an unsupported schema, and an unknown option */
+  /**
+   * @throws ConfigurationError for a missing name or description, a script that is not there, an unsupported schema, and an
+   * unknown option
+   */
   constructor(params: BackgroundToolParams<P>) {
     checkOptions('BackgroundTool', OPTIONS, params);
     const { scriptPath, ...options } = params;
-    if (!scriptPath)
+    const fault = scriptPath ? findScriptFault(scriptPath) : 'is missing';
+    if (fault !== undefined)
       throw new ConfigurationError(
-        `BackgroundTool: scriptPath is missing; write scriptPath: fileURLToPath(new URL('./work.ts', import.meta.url))`,
+        `BackgroundTool: scriptPath${scriptPath ? ':' : ''} ${fault}; write scriptPath: fileURLToPath(new URL('./work.ts', import.meta.url))`,
       );
     super({ ...options, execute: (args, context) => this.#start(args, context) });
     this.scriptPath = scriptPath;

@@ -10,7 +10,7 @@ export { describeDotEnv, readUnsetVariable, readVariable } from './environment.t
 export { readTextFiles } from './files.ts';
 export { openDatabaseSessions, openFileArtifacts, openGcsArtifacts, openLocalExecutor } from './services.ts';
 export { findSkillDirs } from './skills.ts';
-export { readWorkerData, startWorker } from './worker.ts';
+export { findScriptFault, readWorkerData, startWorker } from './worker.ts';
 
 /** Creates the connection to a server that is started as a process. @throws ConfigurationError for invalid params */
 export function toStdioParams({ serverParams }: Pick<StdioConnectionOptions, 'serverParams'>): MCPConnectionParams {

@@ -1,3 +1,5 @@
+import { statSync } from 'node:fs';
+import { isAbsolute } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker, workerData } from 'node:worker_threads';
 
@@ -13,10 +15,27 @@ interface WorkerListener {
   onEnd(error?: Error): void;
 }
 
+/** Returns the reason why a thread cannot run a script; undefined if it can. */
+export function findScriptFault(script: string): string | undefined {
+  const path = toPath(script);
+  // A thread takes no other relative paths.
+  if (path === undefined || !(isAbsolute(path) || /^\.{1,2}[\\/]/.test(path)))
+    return `expected an absolute path or a file: URL, got ${JSON.stringify(script)}`;
+  return statSync(path, { throwIfNoEntry: false })?.isFile() ? undefined : `the file ${path} does not exist`;
+}
+
+function toPath(script: string): string | undefined {
+  if (!script.startsWith('file:')) return script;
+  try {
+    return fileURLToPath(script);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Runs a script, given by its path or its `file:` URL, in a thread of its own. */
 export function startWorker(script: string, data: object, listener: WorkerListener): WorkerThread {
-  const path = script.startsWith('file:') ? fileURLToPath(script) : script;
-  const worker = new Worker(path, { workerData: data });
+  const worker = new Worker(toPath(script) ?? script, { workerData: data });
   let ended = false;
   const end = (error?: Error): void => {
     if (!ended) listener.onEnd(error);
@@ -24,7 +43,9 @@ export function startWorker(script: string, data: object, listener: WorkerListen
   };
   worker.on('message', (message: unknown) => listener.onMessage(message));
   worker.on('error', (error: unknown) => end(error instanceof Error ? error : new Error(String(error))));
-  worker.on('exit', (code) => end(code === 0 ? undefined : new Error(`its thread ended with code ${code}`)));
+  worker.on('exit', (code) =>
+    end(code === 0 ? undefined : new Error(`the thread of the script ended with code ${code}`)),
+  );
   return { post: (message) => worker.postMessage(message), terminate: () => void worker.terminate() };
 }
 

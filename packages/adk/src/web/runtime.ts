@@ -96,6 +96,10 @@ export function toStdioParams(_params: object): MCPConnectionParams {
   );
 }
 
+export function findScriptFault(_script: string): string | undefined {
+  return undefined;
+}
+
 export function startWorker(_script: string, _data: object, _listener: object): never {
   throw new ConfigurationError(
     'BackgroundTool: needs Node; on Workers write a LongRunningFunctionTool whose result the client sends later',
