@@ -29,7 +29,7 @@ export type {
   InputRequest,
   ToolConfirmation,
 } from './event/event-actions.ts';
-export { createEventActions } from './event/create-event.ts';
+export { createEventActions } from './event/event-actions.ts';
 export type { EventParams } from './event/create-event.ts';
 export { createEvent } from './event/create-event.ts';
 export { getFunctionCalls, getFunctionResponses, isDoneResponse, isFinalResponse } from './event/event-predicates.ts';
@@ -151,7 +151,8 @@ export type { RetryOptions } from './model/retry.ts';
 
 // Sessions
 export type { MaybePromise } from './session/maybe-promise.ts';
-export type { Session, SessionJson, SessionKey } from './session/session.ts';
+export type { Session, SessionJson } from './session/session.ts';
+export type { SessionKey } from './session/session-key.ts';
 export type {
   FindRunRequest,
   ListOpenRunsRequest,

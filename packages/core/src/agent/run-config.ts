@@ -120,9 +120,6 @@ export interface RunBounds {
   readonly maxRunAttempts?: number | undefined;
 }
 
-/** Number of attempts at a run, the first one included, after which it is no longer resumed. */
-export const MAX_RUN_ATTEMPTS = 3;
-
 /** Defaults of the options. */
 export const RUN_CONFIG_DEFAULTS = {
   streamingMode: StreamingMode.NONE,

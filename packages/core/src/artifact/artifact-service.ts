@@ -1,5 +1,5 @@
 import type { Part } from '../content/content.ts';
-import type { SessionKey } from '../session/session.ts';
+import type { SessionKey } from '../session/session-key.ts';
 
 /** Identifies an artifact. A name with the prefix `user:` belongs to the user, and all of their sessions can load it. */
 export interface ArtifactKey extends SessionKey {

@@ -1,5 +1,5 @@
 import type { Event } from '../event/event.ts';
-import type { SessionKey } from '../session/session.ts';
+import type { SessionKey } from '../session/session-key.ts';
 import { isUserArtifact } from './artifact-name.ts';
 import type { BaseArtifactService } from './artifact-service.ts';
 

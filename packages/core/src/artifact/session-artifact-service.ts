@@ -1,5 +1,5 @@
 import type { Part } from '../content/content.ts';
-import type { SessionKey } from '../session/session.ts';
+import type { SessionKey } from '../session/session-key.ts';
 import {
   type ArtifactKey,
   type ArtifactVersion,

@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../errors.ts';
 import type { Platform } from '../platform/platform.ts';
-import type { SessionKey } from '../session/session.ts';
+import type { SessionKey } from '../session/session-key.ts';
 import { ConformanceError } from './errors.ts';
 import { Expect } from './expect.ts';
 import { ManualPlatform } from './manual-platform.ts';

@@ -3,7 +3,7 @@ import { InvalidEventError } from '../errors.ts';
 import { describeKind, setOwn } from '../content/json.ts';
 import { type Event, ObjectType, STRUCTURED_OUTPUT } from './event.ts';
 import { systemPlatform } from '../platform/platform.ts';
-import type { EventActions } from './event-actions.ts';
+import { createEventActions, type EventActions } from './event-actions.ts';
 import { EVENT } from './event-shape.ts';
 import { MAX_SECONDS } from './field.ts';
 
@@ -171,13 +171,4 @@ export function fillKind(event: { -readonly [K in keyof Event]: Event[K] }): voi
     event.object = ObjectType.toolResponse;
     return;
   }
-}
-
-/**
- * Creates the `actions` of an event: a copy of the given ones, with an empty `stateDelta` and `artifactDelta` where these are absent.
- * `createEvent` and `context.createEvent` call it themselves.
- */
-export function createEventActions(actions?: Partial<EventActions>): EventActions {
-  if (!actions) return { stateDelta: {}, artifactDelta: {} };
-  return { ...actions, stateDelta: actions.stateDelta ?? {}, artifactDelta: actions.artifactDelta ?? {} };
 }

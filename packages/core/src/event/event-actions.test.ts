@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createEventActions } from './create-event.ts';
-import { type EventActions, isEmptyActions, mergeEventActions } from './event-actions.ts';
+import { createEventActions, type EventActions, isEmptyActions, mergeEventActions } from './event-actions.ts';
 
 test('createEventActions returns new deltas with each call', () => {
   expect(createEventActions()).toEqual({ stateDelta: {}, artifactDelta: {} });

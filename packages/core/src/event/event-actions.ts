@@ -1,4 +1,3 @@
-import { createEventActions } from './create-event.ts';
 import { setOwn } from '../content/json.ts';
 
 /** A request to a person to confirm a tool call, and their answer. */
@@ -89,6 +88,15 @@ export interface EventActions {
   rewindBeforeInvocationId?: string;
   /** Earlier events that stay in use after this compaction or rewind. */
   history?: HistoryPointer;
+}
+
+/**
+ * Creates the `actions` of an event: a copy of the given ones, with an empty `stateDelta` and `artifactDelta` where these are absent.
+ * `createEvent` and `context.createEvent` call it themselves.
+ */
+export function createEventActions(actions?: Partial<EventActions>): EventActions {
+  if (!actions) return { stateDelta: {}, artifactDelta: {} };
+  return { ...actions, stateDelta: actions.stateDelta ?? {}, artifactDelta: actions.artifactDelta ?? {} };
 }
 
 /** True if the actions contain no change and no signal. */

@@ -1,6 +1,6 @@
 import { readWithoutState } from '../session/read-newest.ts';
 import type { BaseSessionService } from '../session/session-service.ts';
-import type { SessionKey } from '../session/session.ts';
+import type { SessionKey } from '../session/session-key.ts';
 import { enclosureOf } from './branch.ts';
 import type { EventParams } from './create-event.ts';
 import { type Event, ObjectType } from './event.ts';

@@ -1,6 +1,7 @@
 import type { Content } from '../content/content.ts';
 import type { Event } from '../event/event.ts';
-import type { Session, SessionKey } from '../session/session.ts';
+import type { Session } from '../session/session.ts';
+import type { SessionKey } from '../session/session-key.ts';
 
 /** One memory of a user. */
 export interface MemoryEntry {

@@ -1,5 +1,7 @@
-import { MAX_RUN_ATTEMPTS } from '../agent/run-config.ts';
-import type { SessionKey } from './session.ts';
+import type { SessionKey } from './session-key.ts';
+
+/** Number of attempts at a run, the first one included, after which it is no longer resumed. */
+export const MAX_RUN_ATTEMPTS = 3;
 
 /** The state of an open run. */
 export interface OpenRunState {

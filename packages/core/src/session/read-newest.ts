@@ -2,7 +2,8 @@ import type { Event } from '../event/event.ts';
 import { firstIndexes } from '../event/newest-first.ts';
 import type { MaybePromise } from './maybe-promise.ts';
 import type { BaseSessionService, GetSessionRequest } from './session-service.ts';
-import type { Session, SessionKey } from './session.ts';
+import type { Session } from './session.ts';
+import type { SessionKey } from './session-key.ts';
 
 /**
  * Reads the newest events of a session, page by page from its end, until `isEnough` returns true or all events are read.

@@ -1,4 +1,4 @@
-import type { SessionKey } from './session.ts';
+import type { SessionKey } from './session-key.ts';
 
 /** A URL to notify of the end of a run. Stored with the run until the message is delivered or its delivery is abandoned. */
 export interface RunWebhook extends SessionKey {

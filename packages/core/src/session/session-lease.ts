@@ -1,5 +1,5 @@
 import type { RunOutcome } from './open-run.ts';
-import type { SessionKey } from './session.ts';
+import type { SessionKey } from './session-key.ts';
 
 /**
  * The right to write to one session. Only the lease with the highest epoch can write: every write carries its epoch, and is

@@ -1,6 +1,7 @@
 import type { Event } from '../event/event.ts';
 import type { MaybePromise } from './maybe-promise.ts';
-import type { Session, SessionKey } from './session.ts';
+import type { Session } from './session.ts';
+import type { SessionKey } from './session-key.ts';
 import type { SessionRecord } from './session-record.ts';
 import type { FindRunRequest, ListOpenRunsRequest, ListOpenRunsResponse, RunOutcome, RunRecord } from './open-run.ts';
 import type { ListRunWebhooksRequest, PutRunWebhookRequest, RunWebhook, RunWebhookChange } from './run-webhook.ts';
