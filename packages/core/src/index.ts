@@ -29,9 +29,8 @@ export type {
   InputRequest,
   ToolConfirmation,
 } from './event/event-actions.ts';
-export { createEventActions } from './event/event-actions.ts';
 export type { EventParams } from './event/create-event.ts';
-export { createEvent } from './event/create-event.ts';
+export { createEvent, createEventActions } from './event/create-event.ts';
 export { getFunctionCalls, getFunctionResponses, isDoneResponse, isFinalResponse } from './event/event-predicates.ts';
 export { EventTag, hasTag } from './event/event-tags.ts';
 export { RUN_ABANDONED } from './event/run-events.ts';

@@ -7,9 +7,15 @@ import { describeKind } from '../content/json.ts';
 import { ConfigurationError } from '../errors.ts';
 import { enclosedBranch } from '../event/branch.ts';
 import type { BaseCredentialService } from '../credential/credential-service.ts';
-import { checkEventFields, copyOtherFields, type EventParams, fillKind } from '../event/create-event.ts';
+import {
+  checkEventFields,
+  copyOtherFields,
+  createEventActions,
+  type EventParams,
+  fillKind,
+} from '../event/create-event.ts';
 import type { Event } from '../event/event.ts';
-import { createEventActions, type EventActions } from '../event/event-actions.ts';
+import type { EventActions } from '../event/event-actions.ts';
 import type { ObservedOperation, TraceHeaders } from '../instrumentation/instrumentation.ts';
 import type { BaseLiveRequestQueue } from '../live/live-request-queue.ts';
 import type { BaseMemoryService } from '../memory/memory-service.ts';

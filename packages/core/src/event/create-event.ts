@@ -3,7 +3,7 @@ import { InvalidEventError } from '../errors.ts';
 import { describeKind, setOwn } from '../content/json.ts';
 import { type Event, ObjectType, STRUCTURED_OUTPUT } from './event.ts';
 import { systemPlatform } from '../platform/platform.ts';
-import { createEventActions, type EventActions } from './event-actions.ts';
+import type { EventActions } from './event-actions.ts';
 import { EVENT } from './event-shape.ts';
 import { MAX_SECONDS } from './field.ts';
 
@@ -170,5 +170,49 @@ export function fillKind(event: { -readonly [K in keyof Event]: Event[K] }): voi
     if (!part.functionResponse) continue;
     event.object = ObjectType.toolResponse;
     return;
+  }
+}
+
+/**
+ * Creates the `actions` of an event: a copy of the given ones, with an empty `stateDelta` and `artifactDelta` where these are absent.
+ * `createEvent` and `context.createEvent` call it themselves.
+ */
+export function createEventActions(actions?: Partial<EventActions>): EventActions {
+  if (!actions) return { stateDelta: {}, artifactDelta: {} };
+  return { ...actions, stateDelta: actions.stateDelta ?? {}, artifactDelta: actions.artifactDelta ?? {} };
+}
+
+/**
+ * Merges actions from left to right into a new object. The later of two writes to one key, or of two signals of one kind, wins.
+ * A key that is removed and later set is set.
+ */
+export function mergeEventActions(sources: readonly Partial<EventActions>[]): EventActions {
+  const merged = createEventActions();
+  for (const source of sources) {
+    const { stateDelta, removedState, artifactDelta, ...rest } = source;
+    const { requestedAuthConfigs, requestedToolConfirmations, requestedInputs, ...signals } = rest;
+    assignOwn(merged.stateDelta, stateDelta);
+    assignOwn(merged.artifactDelta, artifactDelta);
+    if (stateDelta && merged.removedState) {
+      merged.removedState = merged.removedState.filter((key) => !Object.hasOwn(stateDelta, key));
+    }
+    if (removedState?.length) {
+      for (const key of removedState) delete merged.stateDelta[key];
+      merged.removedState = [...new Set([...(merged.removedState ?? []), ...removedState])];
+    }
+    if (requestedAuthConfigs) assignOwn((merged.requestedAuthConfigs ??= {}), requestedAuthConfigs);
+    if (requestedToolConfirmations) assignOwn((merged.requestedToolConfirmations ??= {}), requestedToolConfirmations);
+    if (requestedInputs) assignOwn((merged.requestedInputs ??= {}), requestedInputs);
+    for (const [key, value] of Object.entries(signals)) {
+      if (value !== undefined && value !== null) setOwn(merged as unknown as Record<string, unknown>, key, value);
+    }
+  }
+  if (merged.removedState?.length === 0) delete merged.removedState;
+  return merged;
+}
+
+function assignOwn<T>(target: Record<string, T>, source: Readonly<Record<string, T>> | undefined): void {
+  for (const key in source) {
+    if (Object.hasOwn(source, key)) setOwn(target, key, source[key] as T);
   }
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createEventActions, type EventActions, isEmptyActions, mergeEventActions } from './event-actions.ts';
+import { createEventActions, mergeEventActions } from './create-event.ts';
+import { type EventActions, isEmptyActions } from './event-actions.ts';
 
 test('createEventActions returns new deltas with each call', () => {
   expect(createEventActions()).toEqual({ stateDelta: {}, artifactDelta: {} });

@@ -1,5 +1,3 @@
-import { setOwn } from '../content/json.ts';
-
 /** A request to a person to confirm a tool call, and their answer. */
 export interface ToolConfirmation {
   /** Text to show to the person. */
@@ -90,15 +88,6 @@ export interface EventActions {
   history?: HistoryPointer;
 }
 
-/**
- * Creates the `actions` of an event: a copy of the given ones, with an empty `stateDelta` and `artifactDelta` where these are absent.
- * `createEvent` and `context.createEvent` call it themselves.
- */
-export function createEventActions(actions?: Partial<EventActions>): EventActions {
-  if (!actions) return { stateDelta: {}, artifactDelta: {} };
-  return { ...actions, stateDelta: actions.stateDelta ?? {}, artifactDelta: actions.artifactDelta ?? {} };
-}
-
 /** True if the actions contain no change and no signal. */
 export function isEmptyActions(actions: Partial<EventActions>): boolean {
   for (const key in actions) {
@@ -110,39 +99,4 @@ export function isEmptyActions(actions: Partial<EventActions>): boolean {
     } else for (const _ in value) return false;
   }
   return true;
-}
-
-/**
- * Merges actions from left to right into a new object. The later of two writes to one key, or of two signals of one kind, wins.
- * A key that is removed and later set is set.
- */
-export function mergeEventActions(sources: readonly Partial<EventActions>[]): EventActions {
-  const merged = createEventActions();
-  for (const source of sources) {
-    const { stateDelta, removedState, artifactDelta, ...rest } = source;
-    const { requestedAuthConfigs, requestedToolConfirmations, requestedInputs, ...signals } = rest;
-    assignOwn(merged.stateDelta, stateDelta);
-    assignOwn(merged.artifactDelta, artifactDelta);
-    if (stateDelta && merged.removedState) {
-      merged.removedState = merged.removedState.filter((key) => !Object.hasOwn(stateDelta, key));
-    }
-    if (removedState?.length) {
-      for (const key of removedState) delete merged.stateDelta[key];
-      merged.removedState = [...new Set([...(merged.removedState ?? []), ...removedState])];
-    }
-    if (requestedAuthConfigs) assignOwn((merged.requestedAuthConfigs ??= {}), requestedAuthConfigs);
-    if (requestedToolConfirmations) assignOwn((merged.requestedToolConfirmations ??= {}), requestedToolConfirmations);
-    if (requestedInputs) assignOwn((merged.requestedInputs ??= {}), requestedInputs);
-    for (const [key, value] of Object.entries(signals)) {
-      if (value !== undefined && value !== null) setOwn(merged as unknown as Record<string, unknown>, key, value);
-    }
-  }
-  if (merged.removedState?.length === 0) delete merged.removedState;
-  return merged;
-}
-
-function assignOwn<T>(target: Record<string, T>, source: Readonly<Record<string, T>> | undefined): void {
-  for (const key in source) {
-    if (Object.hasOwn(source, key)) setOwn(target, key, source[key] as T);
-  }
 }

@@ -83,8 +83,15 @@ export {
 } from '../event/branch.ts';
 export { branchOfNode, isOfWorkflowNode, isVisibleAcrossNodes, NODE_END } from '../event/workflow-node.ts';
 export { errorCodeOf, reasonOf, StoredError } from '../errors.ts';
-export { checkEventFields, createErrorEvent, fillKind, isYieldedAgain, toSeconds } from '../event/create-event.ts';
-export { afterCovered, isEmptyActions, mergeEventActions } from '../event/event-actions.ts';
+export {
+  checkEventFields,
+  createErrorEvent,
+  fillKind,
+  isYieldedAgain,
+  mergeEventActions,
+  toSeconds,
+} from '../event/create-event.ts';
+export { afterCovered, isEmptyActions } from '../event/event-actions.ts';
 export {
   isBookkeeping,
   hasTrailingCodeExecutionResult,

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { InvalidRequestError, StateKeyError, StateValueError } from '../errors.ts';
-import { createEventActions } from '../event/event-actions.ts';
+import { createEventActions } from '../event/create-event.ts';
 import type { EventActions } from '../event/event-actions.ts';
 import { checkStateDelta, State, StateReader } from './state.ts';
 

@@ -1,7 +1,8 @@
 import type { InvocationContext } from '../context/invocation-context.ts';
 import type { ToolContext } from '../context/tool-context.ts';
 import type { AuthConfig } from '../credential/auth-config.ts';
-import { createEventActions, type EventActions, isEmptyActions } from '../event/event-actions.ts';
+import { createEventActions } from '../event/create-event.ts';
+import { type EventActions, isEmptyActions } from '../event/event-actions.ts';
 import type { MaybePromise } from '../session/maybe-promise.ts';
 import type { ToolLedgerEntry } from '../session/tool-ledger.ts';
 import type { BaseTool } from './base-tool.ts';

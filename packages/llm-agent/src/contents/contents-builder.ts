@@ -142,8 +142,11 @@ function turnStart(
  * @param readsNodes true to see also what agents in nodes of a workflow on this branch said, each on a branch of its own
  */
 function isVisibleTo(event: Event, branch: string | undefined, scope: string | undefined, readsNodes = false): boolean {
-  if (event.isolationScope === undefined)
-    return readsNodes ? isVisibleAcrossNodes(event, branch) : isVisibleOn(event.branch, branch);
+  if (event.isolationScope === undefined) {
+    if (readsNodes) return isVisibleAcrossNodes(event, branch);
+    // Most events are on the agent's own branch.
+    return event.branch === branch || isVisibleOn(event.branch, branch);
+  }
   return event.isolationScope === scope && isVisibleOn(branchInScope(event), branch);
 }
 
