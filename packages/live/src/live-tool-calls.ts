@@ -82,8 +82,9 @@ export class LiveToolCalls {
       running.ended = CANCELLED_CALL;
       guard.abort(new DOMException('the model cancelled the call', 'AbortError'));
     }
-    const { context, flow } = this.#params;
+    const { context, flow, session: service } = this.#params;
     const { session, invocation, invocationId, branch } = context;
+    service.tookBack(ids);
     for (const waiting of Calls.of(session, invocation.derived).waitingIn(invocationId)) {
       const { call } = waiting;
       if (waiting.branch !== branch || !others.has(call.id ?? '')) continue;

@@ -153,6 +153,36 @@ test('a long-running call that the model cancels while it waits gets a response'
   expect(summaries).toContainEqual(expect.stringMatching(/^bot: job=.*cancelled/));
 });
 
+test('the result of a call that the model cancelled is stored and not sent', async () => {
+  const job = new LongRunningFunctionTool({ name: 'job', description: '', execute: () => undefined });
+  const { model, queue, stream, stored } = await liveScenario({
+    model: [
+      [
+        { heard: 'content' },
+        call('job', 'c1'),
+        { toolCallCancellation: { ids: ['c1'] } },
+        'Stopped',
+        END,
+        { heard: /more/ },
+        'Well',
+        END,
+      ],
+    ],
+    agent: { tools: [job] },
+  });
+  queue.sendContent(user('go'));
+  let turns = 0;
+  for await (const event of stream) {
+    if (event.turnComplete && ++turns === 1) {
+      queue.sendToolResponse({ id: 'c1', name: 'job', response: { done: true } });
+      queue.sendContent(user('more'));
+    }
+    if (turns === 2) queue.close();
+  }
+  expect((await stored()).map(summaryOf)).toContain('user: job={"done":true}');
+  expect(model.connections[0]?.sent).toEqual([{ content: user('go') }, { content: user('more') }]);
+});
+
 test('a tool with an input stream reads client media, sends chunks to the model, and is stopped by the model', async () => {
   const ended = Promise.withResolvers<string[]>();
   const watch = new FunctionTool({

@@ -25,6 +25,8 @@ export class ServiceSession {
   readonly #unconsumed = new UnconsumedRequests();
   /** Calls of the session whose one response was sent. */
   #responded = new WeakSet<FunctionCall>();
+  /** Calls that the model took back. */
+  readonly #takenBack = new WeakSet<FunctionCall>();
   readonly #run: QueueLiveRun;
   #handle: string | undefined;
   /** True if the client was speaking at the point that the handle resumes. */
@@ -122,12 +124,21 @@ export class ServiceSession {
     return update?.newHandle || undefined;
   }
 
+  /** Notes that the model took calls back. Later results of them are not sent. */
+  tookBack(ids: readonly string[]): void {
+    for (const id of ids) {
+      const found = this.#calls.find(id);
+      if (found) this.#takenBack.add(found.call);
+    }
+  }
+
   /** Sends a request to the model. @throws LiveConnectionError when the connection is lost */
   async send(request: LiveRequest): Promise<void> {
     if (!('toolResponses' in request)) return this.#deliver(request);
     for (const response of request.toolResponses) {
       const { id } = response;
       const found = id === undefined ? undefined : this.#calls.find(id);
+      if (found && this.#takenBack.has(found.call)) continue;
       const wire = withoutClientId({ functionResponse: response }).functionResponse ?? response;
       if (found && !this.#isTaken(found, wire)) {
         const text = inWords(response, found, this.#context.agent.name);
