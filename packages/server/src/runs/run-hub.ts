@@ -21,7 +21,7 @@ import { endOfFailedRun, endOfUnconfirmedRun, reportFailure, SESSION_DELETED } f
 import { openError } from './run-mirror.ts';
 import { RunCanceller } from './cancel-run.ts';
 import { RunFollower } from './follow-run.ts';
-import { RunReaders } from './run-reader.ts';
+import { RunReaders } from './run-readers.ts';
 import type { RelayedLog, RemoteRun, RunRelay, RunStop } from './run-relay.ts';
 import { type OnUnfinishedRuns, UnfinishedRuns } from './unfinished-runs.ts';
 
