@@ -29,7 +29,7 @@ export type {
 } from './protocol.ts';
 
 // Servers
-export type { WebhookOptions } from './runs/webhooks.ts';
+export type { WebhookOptions } from './runs/webhook-options.ts';
 export type { OnUnfinishedRuns } from './runs/unfinished-runs.ts';
 
 // Live runs

@@ -8,7 +8,7 @@ import type { Protocol } from './protocol.ts';
 import type { LiveEndpoint } from './live-endpoint.ts';
 import type { RunRelay } from './runs/run-relay.ts';
 import type { OnUnfinishedRuns } from './runs/unfinished-runs.ts';
-import { checkWebhookOptions, type WebhookOptions } from './runs/webhooks.ts';
+import { checkWebhookOptions, type WebhookOptions } from './runs/webhook-options.ts';
 import { DEFAULT_LIMITS, MAX_TIME_MS, type ServerLimits } from './server-limits.ts';
 
 /** The user that a request comes from. */

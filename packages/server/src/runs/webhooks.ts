@@ -1,49 +1,20 @@
 import {
   type BaseSessionService,
-  ConfigurationError,
-  decodeBase64,
-  encodeBase64,
-  InvalidRequestError,
   type Platform,
   RunAbortedError,
   type RunWebhook,
   RunNotFoundError,
   type SessionKey,
   SessionNotFoundError,
-  toError,
 } from '@eventloom/core';
-import {
-  checkOptions,
-  describeKind,
-  encodeUrlBase64,
-  isRecord,
-  MAX_OUTAGE_MS,
-  type OptionRules,
-  repeatWhileUnavailable,
-  within,
-} from '@eventloom/core/internal';
-import { ForbiddenError, UserLimitError, WebhookError } from '../errors.ts';
-import { quotedName, shownAddress } from '../http/request-body.ts';
-import { originToWrite } from '../http/request-guard.ts';
+import { MAX_OUTAGE_MS, repeatWhileUnavailable, within } from '@eventloom/core/internal';
+import { UserLimitError, WebhookError } from '../errors.ts';
 import type { ServerLimits } from '../server-limits.ts';
 import { SESSION_DELETED } from './failed-run.ts';
 import type { HostedRunner, RunHub } from './run-hub.ts';
 import type { RunState } from './run-state.ts';
-
-/** Options of webhooks, which notify other servers of the ends of runs. */
-export interface WebhookOptions {
-  /** The secret that signs messages, in the format of Standard Webhooks: `whsec_` and the base64 of 24 to 64 random bytes. */
-  readonly secret: string;
-  /**
-   * The origins that messages may be sent to, e.g. `https://hooks.example`. A request with another origin is refused,
-   * so that clients cannot make the server call addresses of its own network. Redirects are not followed. A client
-   * chooses the path and the query, and the name of an origin may resolve to any address, so list only origins that you
-   * trust; `http:` is for development, and networks of your own.
-   */
-  readonly origins: readonly string[];
-}
-
-const OPTIONS: OptionRules<WebhookOptions> = { secret: 'text', origins: 'list' };
+import { ATTEMPT_MS, sendWebhook, type WebhookMessage } from './webhook-message.ts';
+import { checkWebhookOptions, checkWebhookUrl, type WebhookOptions } from './webhook-options.ts';
 
 /** Parameters of `Webhooks`. */
 interface WebhooksParams {
@@ -65,12 +36,10 @@ interface WebhooksParams {
 const RETRY_AFTER_MS = [5_000, 10_000, 20_000, 40_000, 80_000];
 /** Maximum time until a stored attempt, in milliseconds. A later one was stored while the clock was ahead. */
 const MAX_WAIT_MS = 1.5 * Math.max(...RETRY_AFTER_MS);
-const ATTEMPT_MS = 10_000;
 /** Maximum duration of an attempt, in milliseconds. After that, another process may repeat an attempt whose process ended. */
 const CLAIM_MS = 2 * ATTEMPT_MS;
 /** Time that `drain` waits for active attempts, in milliseconds. */
 const DRAIN_MS = 1_000;
-const MAX_URL_CHARS = 2048;
 /** Maximum number of undelivered messages of one user, including those of active runs. */
 const MAX_PENDING_OF_USER = 50;
 /** Time after which a user with too many undelivered messages may try again, in seconds: about that of half of the attempts. */
@@ -94,12 +63,6 @@ interface WebhookAttempt {
   /** The origin of the receiver. */
   readonly origin: string;
   readonly settled: Promise<void>;
-}
-
-/** A message about the end of a run, and its webhook. */
-export interface WebhookMessage {
-  readonly webhook: RunWebhook;
-  readonly data: SessionKey & RunState;
 }
 
 /**
@@ -160,31 +123,7 @@ export class Webhooks {
     service: BaseSessionService,
     { appName, userId }: SessionKey,
   ): Promise<Pick<RunWebhook, 'id' | 'url'>> {
-    if (!isRecord(webhook))
-      throw new InvalidRequestError(
-        `webhook: expected an object, got ${describeKind(webhook)}; write "webhook": { "url": "https://hooks.example/runs" }`,
-      );
-    const { url, ...others } = webhook;
-    const [other] = Object.keys(others);
-    if (other !== undefined)
-      throw new InvalidRequestError(
-        `webhook: has no field ${quotedName(other)}; write "webhook": { "url": "https://hooks.example/runs" }`,
-      );
-    const parsed =
-      typeof url === 'string' && url.length <= MAX_URL_CHARS && URL.canParse(url) ? new URL(url) : undefined;
-    if (typeof url !== 'string' || !parsed || !/^https?:$/.test(parsed.protocol))
-      throw new InvalidRequestError(
-        `webhook.url: expected an https: URL of at most ${MAX_URL_CHARS} characters, such as "https://hooks.example/runs"`,
-      );
-    const { href, origin, username, password } = parsed;
-    if (username !== '' || password !== '')
-      throw new InvalidRequestError(
-        'webhook.url: contains a user or a password; remove them, and verify the signature of the webhook instead',
-      );
-    if (!this.#origins.has(origin))
-      throw new ForbiddenError(
-        `webhook.url: this server sends no webhooks to ${shownAddress(origin)}; add the origin to webhooks.origins to allow it`,
-      );
+    const url = checkWebhookUrl(webhook, this.#origins);
     const pendingOfUser = { appName, userId, includeOpen: true, limit: MAX_PENDING_OF_USER };
     const list = async (): Promise<RunWebhook[]> => service.listRunWebhooks(pendingOfUser);
     const { platform } = this.#params;
@@ -195,8 +134,7 @@ export class Webhooks {
         `webhook: the user has ${MAX_PENDING_OF_USER} undelivered webhooks, which is the maximum; try again when some are delivered, or leave webhook out`,
         { retryAfterS: PENDING_RETRY_AFTER_S },
       );
-    // Not the text of the client, which may contain what a storage cannot keep, such as a NUL.
-    return { id: `msg_${platform.newUuid()}`, url: href };
+    return { id: `msg_${platform.newUuid()}`, url };
   }
 
   /** Records that a webhook was stored with a run of a user. This process or another one sends the message when the run has ended. */
@@ -244,7 +182,7 @@ export class Webhooks {
   sendOnce(messages: readonly WebhookMessage[]): void {
     for (const { webhook, data } of messages) {
       const { id, userId } = webhook;
-      const settled = this.#send(webhook, data).then((failure) => {
+      const settled = this.#send({ webhook, data }).then((failure) => {
         this.#attempts.delete(id);
         if (failure !== undefined) this.#params.report(undeliveredError(webhook, failure));
       });
@@ -384,7 +322,7 @@ export class Webhooks {
    */
   async #attempt(service: BaseSessionService, webhook: RunWebhook, data: SessionKey & RunState): Promise<void> {
     const { attempts } = webhook;
-    const failure = await this.#send(webhook, data);
+    const failure = await this.#send({ webhook, data });
     const waitMs = RETRY_AFTER_MS[attempts - 1];
     if (failure === undefined || waitMs === undefined) {
       await service.changeRunWebhook(webhook, undefined);
@@ -394,45 +332,15 @@ export class Webhooks {
     const dueMs = this.#params.platform.now() + waitMs * (1 + Math.random() / 2);
     if (await service.changeRunWebhook(webhook, { attempts, dueMs })) return;
     // The session was deleted during the attempt: the message is sent once more, like those of `sendOnce`.
-    const lastFailure = await this.#send(webhook, data);
+    const lastFailure = await this.#send({ webhook, data });
     if (lastFailure !== undefined) throw undeliveredError(webhook, lastFailure);
   }
 
   /** @returns the reason why the message was not accepted; undefined if it was */
-  async #send({ url, id }: RunWebhook, data: SessionKey & RunState): Promise<string | undefined> {
+  async #send(message: WebhookMessage): Promise<string | undefined> {
     // The option may have changed since the request was checked.
-    if (!this.#origins.has(new URL(url).origin)) return 'its origin is no longer in webhooks.origins';
-    const { platform } = this.#params;
-    const body = JSON.stringify({ type: `run.${data.state}`, timestamp: new Date(platform.now()).toISOString(), data });
-    const timeout = new AbortController();
-    const callOff = platform.schedule(ATTEMPT_MS, () => timeout.abort());
-    try {
-      const messageId = await messageIdOf(id, data);
-      const timestamp = String(Math.floor(platform.now() / 1000));
-      const signature = await sign(this.#secret, `${messageId}.${timestamp}.${body}`);
-      const response = await fetch(url, {
-        method: 'POST',
-        headers: {
-          'content-type': 'application/json',
-          'webhook-id': messageId,
-          'webhook-timestamp': timestamp,
-          'webhook-signature': signature,
-        },
-        body,
-        // A redirect may lead to an origin that is not allowed.
-        redirect: 'manual',
-        signal: timeout.signal,
-      });
-      // The response's body is not used.
-      await response.body?.cancel();
-      return response.ok || response.status === 410 ? undefined : `it answered ${response.status}`;
-    } catch (error) {
-      if (timeout.signal.aborted) return `no answer in ${ATTEMPT_MS} ms`;
-      const { message, cause } = toError(error);
-      return cause === undefined ? message : `${message}: ${toError(cause).message}`;
-    } finally {
-      callOff();
-    }
+    if (!this.#origins.has(new URL(message.webhook.url).origin)) return 'its origin is no longer in webhooks.origins';
+    return sendWebhook(message, this.#secret, this.#params.platform);
   }
 }
 
@@ -444,59 +352,4 @@ function undeliveredError({ url, invocationId }: RunWebhook, failure: string): W
   return new WebhookError(
     `the webhook of run ${invocationId} could not be delivered to ${new URL(url).origin}: ${failure}`,
   );
-}
-
-/** Returns the header `webhook-id`: the same in all processes, but another one for another state of the run. */
-async function messageIdOf(id: string, { state, code, error, waitingFor }: RunState): Promise<string> {
-  const text = new TextEncoder().encode(JSON.stringify([state, code, error, waitingFor]));
-  return `${id}_${encodeUrlBase64(new Uint8Array(await crypto.subtle.digest('SHA-256', text))).slice(0, 22)}`;
-}
-
-/** Returns the header `webhook-signature` for a text. */
-async function sign(secret: Uint8Array<ArrayBuffer>, text: string): Promise<string> {
-  const key = await crypto.subtle.importKey('raw', secret, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
-  const signature = await crypto.subtle.sign('HMAC', key, new TextEncoder().encode(text));
-  return `v1,${encodeBase64(new Uint8Array(signature))}`;
-}
-
-/**
- * Checks the options.
- *
- * @returns the bytes of the secret
- * @throws ConfigurationError that does not quote the secret
- */
-export function checkWebhookOptions(options: WebhookOptions): Uint8Array<ArrayBuffer> {
-  checkOptions('webhooks', OPTIONS, options);
-  const { secret, origins } = options;
-  const bytes = secretBytes(secret);
-  if (!bytes || bytes.length < 24 || bytes.length > 64)
-    throw new ConfigurationError(
-      'webhooks.secret: expected whsec_ and the base64 of 24 to 64 random bytes; create one with echo "whsec_$(openssl rand -base64 32)"',
-    );
-  if (!Array.isArray(origins) || origins.length === 0)
-    throw new ConfigurationError(
-      "webhooks.origins: expected a list of the origins that messages may be sent to; write origins: ['https://hooks.example']",
-    );
-  for (const origin of origins) {
-    if (
-      typeof origin === 'string' &&
-      /^https?:/.test(origin) &&
-      URL.canParse(origin) &&
-      new URL(origin).origin === origin
-    )
-      continue;
-    throw new ConfigurationError(
-      `webhooks.origins: ${JSON.stringify(origin)} is not an origin; ${originToWrite(origin, 'https://hooks.example')}`,
-    );
-  }
-  return bytes;
-}
-
-function secretBytes(secret: unknown): Uint8Array<ArrayBuffer> | undefined {
-  if (typeof secret !== 'string' || !secret.startsWith('whsec_')) return undefined;
-  try {
-    return decodeBase64(secret.slice('whsec_'.length));
-  } catch {
-    return undefined;
-  }
 }
