@@ -2,7 +2,7 @@ import { type ContentBlock, ProtocolError, ProtocolErrorCode } from '@modelconte
 import type { Part } from '@eventloom/core';
 import { isRecord } from '@eventloom/core/internal';
 import { toResponseWithMedia, describeBlocks, describeResource } from './call-result.ts';
-import type { MCPRequest } from './mcp-connection.ts';
+import type { MCPRequest } from './mcp-session.ts';
 import { MCPTool } from './mcp-tool.ts';
 import type { UserConnections } from './user-connections.ts';
 
