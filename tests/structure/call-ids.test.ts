@@ -32,7 +32,7 @@ const LOOKING: Readonly<Record<string, string>> = {
   'packages/adk/src/a2a-agent-executor.ts': 'the rule of the ADK: a task waits for each long-running call of its run',
   'packages/adk/src/workflow/agent-node.ts': 'the calls of an agent in one node',
   'packages/adk/src/workflow/earlier-runs.ts': 'the questions of one node',
-  'packages/adk/src/workflow/node-history.ts': 'the questions of one node',
+  'packages/adk/src/workflow/workflow-history.ts': 'the questions of one node',
   'packages/adk/src/workflow/node-attempts.ts': 'the questions of one node',
   'packages/client/src/conversation.ts': 'the parts of one event',
   'packages/core/src/calls/calls.ts': 'Calls itself',

@@ -5,12 +5,13 @@ import {
   type EventParams,
   getFunctionCalls,
   getFunctionResponses,
+  isFinalResponse,
   type Session,
 } from '@eventloom/core';
 import { Calls, isBaseAgent, isRecord, toSeconds } from '@eventloom/core/internal';
 import { isRoutableLlmAgent } from './agent-guards.ts';
 import type { ResumabilityConfig } from './app.ts';
-import { requireArgument, requireEvent, requireEvents, requireOptions } from './check-arguments.ts';
+import { recordOf, requireArgument, requireEvent, requireEvents, requireOptions } from './check-arguments.ts';
 import { type AdkRunEvent, createAdkEventActions } from './event-fields.ts';
 
 /**
@@ -27,6 +28,16 @@ export function createAdkEvent(params: EventParams = {}): AdkRunEvent {
   const given = timestamp === undefined ? params : { ...params, timestamp: toSeconds(timestamp) };
   const event = createEvent({ ...given, longRunningToolIds });
   return { ...event, longRunningToolIds, actions: createAdkEventActions(event.actions) };
+}
+
+/**
+ * Returns true for the events for which `isFinalResponse` of `@eventloom/core` does, and, as in `@google/adk`, for every event
+ * with `actions.skipSummarization` or with requests for credentials.
+ */
+export function isAdkFinalResponse(event: Event): boolean {
+  if (isFinalResponse(event)) return true;
+  const { skipSummarization, requestedAuthConfigs } = recordOf(event.actions);
+  return skipSummarization === true || Object.keys(recordOf(requestedAuthConfigs)).length > 0;
 }
 
 /** Returns the newest event before `endIndex` that makes the function call with this id; undefined if there is none. */

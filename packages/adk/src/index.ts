@@ -322,7 +322,7 @@ export type { AdkCreateEventParams as CreateEventParams } from './adk-types.ts';
 export type { AdkEvent as Event } from './event-fields.ts';
 export type { AdkRunEvent } from './event-fields.ts';
 export { createAdkEventActions as createEventActions } from './event-fields.ts';
-export { getFunctionCalls, getFunctionResponses, isFinalResponse, stringifyContent } from '@eventloom/core';
+export { getFunctionCalls, getFunctionResponses, stringifyContent } from '@eventloom/core';
 export { AdkState as State } from './state.ts';
 export { hasTrailingCodeExecutionResult } from '@eventloom/core/internal';
 export type {
@@ -348,6 +348,7 @@ export {
   findMatchingFunctionCall,
   generateClientFunctionCallId,
   hasThoughts,
+  isAdkFinalResponse as isFinalResponse,
   populateClientFunctionCallId,
   pruneThoughts,
 } from './event-history.ts';

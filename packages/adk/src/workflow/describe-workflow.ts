@@ -7,7 +7,7 @@ import { ParallelWorker, RenamedNode } from './build-node.ts';
 import type { Graph } from './graph.ts';
 import { DEFAULT_ROUTE } from './graph.ts';
 import { nodeOutputOf, type RouteValue } from './node-context.ts';
-import { nodeEndOf } from './node-history.ts';
+import { nodeEndOf } from './workflow-history.ts';
 import { ToolNode } from './tool-node.ts';
 
 /** The names of the start and the end in the description of a graph. */

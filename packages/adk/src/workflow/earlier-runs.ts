@@ -2,17 +2,17 @@ import { type Event, type InvocationContext, REQUEST_INPUT } from '@eventloom/co
 import { Calls, enclosingCallIds, isPersonRequest, lacksResult } from '@eventloom/core/internal';
 import type { BaseNode } from './base-node.ts';
 import type { NodeResult } from './node-context.ts';
-import { AdkNodeHistory, type NodeRecord, toNodeEnd } from './node-history.ts';
+import { WorkflowHistory, type NodeRecord, toNodeEnd } from './workflow-history.ts';
 import type { WorkflowStream } from './workflow-stream.ts';
 
 /** The runs of nodes before the workflow was continued. Decides which of them are not repeated, and what is left to do for these. */
 export class EarlierRuns {
-  readonly history: AdkNodeHistory;
+  readonly history: WorkflowHistory;
   readonly #context: InvocationContext;
   readonly #stream: WorkflowStream;
 
   constructor(context: InvocationContext, stream: WorkflowStream) {
-    this.history = new AdkNodeHistory(context);
+    this.history = new WorkflowHistory(context);
     this.#context = context;
     this.#stream = stream;
   }

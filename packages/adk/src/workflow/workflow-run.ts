@@ -15,7 +15,7 @@ import {
   type NodeRuns,
   type RunnableNode,
 } from './node-context.ts';
-import { type AdkNodeHistory, toNodeEnd } from './node-history.ts';
+import { type WorkflowHistory, toNodeEnd } from './workflow-history.ts';
 import { WorkflowStream } from './workflow-stream.ts';
 
 const RUN_OPTIONS: OptionRules<AdkRunNodeOptions> = {
@@ -70,7 +70,7 @@ export class WorkflowRun implements NodeRuns {
     this.#attempts = new NodeAttempts(context, this.stream);
   }
 
-  get history(): AdkNodeHistory {
+  get history(): WorkflowHistory {
     return this.#earlier.history;
   }
 

@@ -8,8 +8,8 @@ import { describeWorkflow } from './describe-workflow.ts';
 import { createGraph, type EdgeItem, type Graph } from './graph.ts';
 import { type AdkNodeContext, type NodeResult, type RunnableNode } from './node-context.ts';
 import { NodeInterruptedError } from '../errors.ts';
-import { openRequests } from './node-history.ts';
-import { callContextOf } from './node-history.ts';
+import { openRequests } from './workflow-history.ts';
+import { callContextOf } from './workflow-history.ts';
 import { WorkflowRun } from './workflow-run.ts';
 
 /** The function of a workflow without edges. It runs nodes with `context.runNode` and returns the output. */

@@ -58,7 +58,7 @@ interface Said {
  * that was lost. They are read from the events of the invocation, and from those before it that ended with a question.
  * The n-th run of a node is its n-th in the continued workflow. Sessions of the ADK are read as well.
  */
-export class AdkNodeHistory {
+export class WorkflowHistory {
   readonly #said = new Map<string, Said[]>();
   readonly #records = new Map<string, NodeRecord[]>();
   /** The last answer to each question. */
