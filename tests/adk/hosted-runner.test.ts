@@ -1,7 +1,7 @@
 import { type BaseAgent, FunctionTool, InMemorySessionService, LlmAgent, Runner, Workflow } from '@eventloom/adk';
 import { type Event, ModelError } from '@eventloom/core';
 import { createServer } from '@eventloom/server';
-import { Gate, ScriptedModel } from '@eventloom/testing';
+import { Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 
 const SESSION = '/apps/app/users/ann/sessions/s';
@@ -50,7 +50,7 @@ function framesOf(text: string): object[] {
   return blocks.map((block) => JSON.parse(block.replace(/^(id: .*\n)?data: /, '')) as object);
 }
 
-const helper = (...steps: ConstructorParameters<typeof ScriptedModel>[0][number][]): LlmAgent =>
+const helper = (...steps: ScriptedStep[]): LlmAgent =>
   new LlmAgent({ name: 'helper', model: new ScriptedModel(steps) });
 
 test('a server says that a run of a Runner of the ADK was cancelled', async () => {

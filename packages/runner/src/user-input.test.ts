@@ -66,6 +66,22 @@ describe.each([false, true])('a tool that calls requestInput (resumable run: %s)
     expect(textsOf(third)).toEqual(['ok']);
   });
 
+  test.each([
+    [{ key: 'size' }, 'an object'],
+    [null, 'null'],
+  ])('fails if it calls getInput with %o in place of the key', async (key, got) => {
+    const { run } = await setUp({ resumable });
+    const events = await run(
+      agentOf('bot', [ORDER, 'sorry'], (_, context) => context.getInput(key as never) ?? context.requestInput()),
+    );
+    expect(questions(events)).toEqual([]);
+    expect(responses(events)).toEqual([
+      {
+        error: `getInput: expected a key, got ${got}; write getInput('size')`,
+      },
+    ]);
+  });
+
   test('does not run if the answer expired', async () => {
     const { run, platform } = await setUp({ resumable, requestTtlMs: 1000 });
     const asked = await run(agentOf('bot', [ORDER]));

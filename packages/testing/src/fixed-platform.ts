@@ -3,7 +3,8 @@ import { type OptionRules, checkOptions } from '@eventloom/core/internal';
 
 /**
  * A platform for tests whose clock moves only in `advance`, which also runs the timers. Ids are numbered in order. A timer without a delay
- * runs without `advance`, in the next turn of the event loop.
+ * runs without `advance`, in the next turn of the event loop. Two fixed platforms create the same ids, so runners that share a store also
+ * share the platform.
  */
 export interface FixedPlatform extends Platform {
   /** Moves the clock by this number of milliseconds, and runs the timers that become due, in the order of their time. */

@@ -72,6 +72,9 @@ class SilentAgent extends BaseAgent {
  *
  * @example
  * const toolContext = new ToolContext({ invocationContext: testContext(), functionCallId: 'c1' });
+ * // In the context of a call whose question was answered, `getInput('size')` returns 'L'. The key of a question without one is ''.
+ * const inputs = new Map([['size', 'L']]);
+ * const answered = new ToolContext({ invocationContext: testContext(), functionCallId: 'c1', inputs });
  */
 export function testContext(options: TestContextOptions = {}): InvocationContext {
   checkOptions('testContext', OPTIONS, options);

@@ -1,7 +1,7 @@
 import type { FunctionCall } from '../content/content.ts';
-import { getOwn, isRecord, type JsonValue, setOwn } from '../content/json.ts';
+import { describeKind, getOwn, isRecord, type JsonValue, setOwn } from '../content/json.ts';
 import type { AuthConfig, AuthCredential } from '../credential/auth-config.ts';
-import { RunAbortedError } from '../errors.ts';
+import { ConfigurationError, RunAbortedError } from '../errors.ts';
 import type { Event } from '../event/event.ts';
 import type { ToolConfirmation } from '../event/event-actions.ts';
 import type { BaseLiveRequestQueue } from '../live/live-request-queue.ts';
@@ -219,8 +219,12 @@ export class ToolContext extends CallbackContext {
   /**
    * Returns the answer to the request for input that this call made with `key`, checked against its schema. Undefined if
    * it is not answered.
+   * @param key the `key` of that request. Default: that of a request without one
+   * @throws ConfigurationError for a key that is not text
    */
   getInput(key = ''): unknown {
+    if (typeof key !== 'string')
+      throw new ConfigurationError(`getInput: expected a key, got ${describeKind(key)}; write getInput('size')`);
     return this.#inputs?.get(key);
   }
 }

@@ -1,12 +1,19 @@
 import { createEvent, type Event } from '@eventloom/core';
-import { functionCallEvent, functionResponseEvent, modelEvent, ScriptedModel, userEvent } from '@eventloom/testing';
+import {
+  functionCallEvent,
+  functionResponseEvent,
+  modelEvent,
+  ScriptedModel,
+  type ScriptedStep,
+  userEvent,
+} from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { LlmEventSummarizer } from './llm-event-summarizer.ts';
 
 const { signal } = new AbortController();
 
 /** Returns the prompt and the summary of events, by a model that plays this step. */
-async function summarize(events: readonly Event[], step: ConstructorParameters<typeof ScriptedModel>[0][number]) {
+async function summarize(events: readonly Event[], step: ScriptedStep) {
   const model = new ScriptedModel([step]);
   const summarizer = new LlmEventSummarizer({ model, promptTemplate: 'Sum up: {conversation_history}' });
   const event = await summarizer.maybeSummarizeEvents({ events, abortSignal: signal });

@@ -110,6 +110,30 @@ test('a function computes the reply from the request', async () => {
   expect(await ask(model)).toEqual([{ ...modelSays('1 contents, whole, call 0'), finishReason: 'STOP' }]);
 });
 
+test('a function in place of the steps answers every call', async () => {
+  const model = new ScriptedModel(({ contents }, { index }) => `answer ${index} to ${contents.length} contents`);
+  expect(await ask(model)).toEqual([{ ...modelSays('answer 0 to 1 contents'), finishReason: 'STOP' }]);
+  expect(await ask(model)).toEqual([{ ...modelSays('answer 1 to 1 contents'), finishReason: 'STOP' }]);
+  expect(model.calls).toBe(2);
+  model.assertConsumed();
+});
+
+test('a function in place of the steps chooses chunks, errors and expectations', async () => {
+  const steps = [{ chunks: ['a', 'b'] }, new TypeError('overloaded'), { text: 'c', expect: { lastUserText: 'ho' } }];
+  const model = new ScriptedModel(async (_request, { index }) => steps[index] ?? '');
+  expect(await ask(model, asking('hi'), true)).toMatchObject([modelSays('a'), modelSays('b'), modelSays('ab')]);
+  await expect(ask(model)).rejects.toThrow('overloaded');
+  await expect(ask(model)).rejects.toThrow('call 3: the last user text is "hi", expected "ho"');
+  expect(() => model.assertConsumed()).toThrow(UnmetExpectationError);
+});
+
+test('a function in place of the steps that returns something else fails the call', async () => {
+  const model = new ScriptedModel((() => 7) as never);
+  await expect(ask(model)).rejects.toThrow(
+    "ScriptedModel: result of the function for call 1: expected a text, a reply, an error or a function, got the number 7; write 'Hello!', or { text: 'Hello!' }",
+  );
+});
+
 test('a call beyond the script throws and makes assertConsumed fail', async () => {
   const model = new ScriptedModel(['one']);
   await ask(model);

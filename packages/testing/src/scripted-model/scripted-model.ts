@@ -19,7 +19,7 @@ import { checkScript, checkStep } from '../check-script.ts';
 import { UnconsumedStepsError, UnexpectedModelCallError, UnmetExpectationError } from '../errors.ts';
 import { Gate } from '../gate.ts';
 import { lastUserTextOf, unmetExpectation } from './request-expectation.ts';
-import type { ScriptedResult, ScriptedReply, ScriptedStep } from './scripted-step.ts';
+import type { ScriptedFunction, ScriptedResult, ScriptedReply, ScriptedStep } from './scripted-step.ts';
 
 /** Options of a `ScriptedModel`. */
 export interface ScriptedModelOptions {
@@ -44,8 +44,8 @@ export interface RecordedModelCall {
 }
 
 /**
- * A model for tests that replies from a script: each call takes the next step. A streamed reply consists of chunks followed by the merged
- * response, like that of every model.
+ * A model for tests that replies from a script: each call takes the next step, or a function answers every call. A streamed reply consists
+ * of chunks followed by the merged response, like that of every model.
  *
  * A call past the end of the script, or with an unexpected request, throws. Because an agent may turn that error into an event,
  * `assertConsumed` throws it again; it also throws if steps are left over. Call it at the end of a test.
@@ -53,19 +53,26 @@ export interface RecordedModelCall {
  * @example
  * const model = new ScriptedModel(['Hello!', { calls: [{ name: 'get_weather', args: { city: 'Rome' } }] }]);
  * const agent = new LlmAgent({ name: 'bot', model });
+ *
+ * const echo = new ScriptedModel(({ contents }) => `Message ${contents.length}`); // answers any number of calls
  */
 export class ScriptedModel extends BaseLlm {
-  readonly #steps: readonly ScriptedStep[];
+  readonly #steps: readonly ScriptedStep[] | ScriptedFunction;
   readonly #options: ScriptedModelOptions;
   readonly #requests: RecordedModelCall[] = [];
   #calls = 0;
   #fault: EventloomError | undefined;
 
-  /** @throws ConfigurationError for a value that is not a step, and for an unknown option or an unknown field of a reply */
-  constructor(steps: readonly ScriptedStep[], options: ScriptedModelOptions = {}) {
-    checkScript('ScriptedModel', steps, 'steps', "new ScriptedModel(['Hello!'])");
-    for (const [index, step] of steps.entries())
-      if (typeof step !== 'function') checkStep(`ScriptedModel: steps[${index}]`, step);
+  /**
+   * @param steps the reply to each call, or a function that computes the replies to all calls, however many there are
+   * @throws ConfigurationError for a value that is not a step, and for an unknown option or an unknown field of a reply
+   */
+  constructor(steps: readonly ScriptedStep[] | ScriptedFunction, options: ScriptedModelOptions = {}) {
+    if (typeof steps !== 'function') {
+      checkScript('ScriptedModel', steps, 'steps', "new ScriptedModel(['Hello!'])");
+      for (const [index, step] of steps.entries())
+        if (typeof step !== 'function') checkStep(`ScriptedModel: steps[${index}]`, step);
+    }
     checkOptions('ScriptedModel', OPTIONS, options);
     checkCapabilities('ScriptedModel', options.capabilities);
     super({ model: options.model ?? 'scripted' });
@@ -101,17 +108,19 @@ export class ScriptedModel extends BaseLlm {
     throwIfAborted(abortSignal);
     const index = this.#calls++;
     if (this.#options.recordRequests !== false) this.#requests.push({ request: copyRequest(request), stream });
-    const step = this.#steps[index];
+    const steps = this.#steps;
+    const step = typeof steps === 'function' ? steps : steps[index];
     if (step === undefined) {
       throw this.#failed(
         new UnexpectedModelCallError(
-          `model "${this.model}": call ${index + 1} was not expected, the script has ${this.#steps.length} steps; ` +
+          `model "${this.model}": call ${index + 1} was not expected, the script has ${steps.length} steps; ` +
             `its last user text is ${JSON.stringify(lastUserTextOf(request))}`,
         ),
       );
     }
     const answered = typeof step === 'function' ? await step(request, { stream, abortSignal, index }) : step;
-    if (answered !== step) checkStep(`ScriptedModel: result of steps[${index}]`, answered);
+    const place = step === steps ? `the function for call ${index + 1}` : `steps[${index}]`;
+    if (answered !== step) checkStep(`ScriptedModel: result of ${place}`, answered);
     const reply = toReply(answered);
     const fault = reply.expect && unmetExpectation(request, reply.expect);
     if (fault !== undefined) {
@@ -129,6 +138,7 @@ export class ScriptedModel extends BaseLlm {
   /** Checks that the script was played to its end. @throws the first error of a call, or UnconsumedStepsError if steps are left */
   assertConsumed(): void {
     if (this.#fault) throw this.#fault;
+    if (typeof this.#steps === 'function') return;
     const left = this.#steps.length - this.#calls;
     if (left > 0) {
       throw new UnconsumedStepsError(
