@@ -1,7 +1,7 @@
 import { ConfigurationError, type SessionKey, systemPlatform } from '@eventloom/core';
 import type { ConformanceRule, ConformanceSubject } from '@eventloom/core/conformance';
 import { RunGoesOnError } from '../errors.ts';
-import { runName } from '../runs/run-log.ts';
+import { runName } from '../runs/run-memory.ts';
 import type {
   LogMirror,
   RelayedLog,

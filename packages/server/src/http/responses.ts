@@ -1,4 +1,4 @@
-import type { Event } from '@eventloom/core';
+import type { Event, SessionKey } from '@eventloom/core';
 import { isRecord } from '@eventloom/core/internal';
 import { formatPosition } from '../runs/run-log.ts';
 import type { RunFrame } from '../runs/run-relay.ts';
@@ -142,4 +142,14 @@ export function sseResponse(invocationId: string, body: ReadableStream<Uint8Arra
       ...(IN_HEADER.test(invocationId) && { [INVOCATION_ID_HEADER]: invocationId }),
     },
   });
+}
+
+/** Returns the path of a session. */
+export function sessionPath({ appName, userId, sessionId }: SessionKey): string {
+  return `/apps/${encodeURIComponent(appName)}/users/${encodeURIComponent(userId)}/sessions/${encodeURIComponent(sessionId)}`;
+}
+
+/** Returns the path at which a run is followed, asked for its state and cancelled. */
+export function runPath(key: SessionKey, invocationId: string): string {
+  return `${sessionPath(key)}/runs/${encodeURIComponent(invocationId)}`;
 }

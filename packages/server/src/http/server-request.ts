@@ -170,11 +170,12 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
     try {
       this.quota.count('reservedReaders', 1);
       requested = await requestRun(this, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE);
-      await this.server.runs.untilReadable(requested.log);
+      await this.server.runs.untilReadable(requested.run.log);
     } finally {
       this.quota.release();
     }
-    const { log, known } = requested;
+    const { known } = requested;
+    const { log } = requested.run;
     if (log.end?.failure && !known && !log.hasEvents) throw log.end.failure;
     return new HostedRun((known ?? log).invocationId, (frames) => {
       // The first reader takes the reserved connection, unless the request has been answered without one.

@@ -10,7 +10,8 @@ import { readRunBody, type RunBody } from '@eventloom/core/wire';
 import type { RunAsyncParams, Runner } from '@eventloom/runner';
 import { AppNotFoundError, BodyTooLargeError, RunEventNotFoundError } from '../errors.ts';
 import type { FollowedRun } from '../runs/follow-run.ts';
-import { eventPosition, type RunLog } from '../runs/run-log.ts';
+import type { ActiveRun } from '../runs/active-run.ts';
+import { eventPosition } from '../runs/run-log.ts';
 import type { FrameEncoder } from './responses.ts';
 import type { FrontContext, ServerContext } from '../server-context.ts';
 import type { ServerRequest } from './server-request.ts';
@@ -69,7 +70,7 @@ export function parseRunBody<Server extends FrontContext>(
 
 /** The run that answers a request. */
 export interface RequestedRun {
-  readonly log: RunLog;
+  readonly run: ActiveRun;
   /**
    * The error for a repeated request, with the run that it began; undefined for a new request. The request is answered with the events of
    * that run after its message.
@@ -123,14 +124,14 @@ export async function requestRun(
     if (stored) await (waitMs === undefined ? stored : within(server.platform, stored, waitMs));
     await server.runs.refuseCancelled(runner, key, requestId);
   }
-  const log = server.runs.start(runner, params, { quota });
-  if (waitMs !== undefined) await begunWithin(server, log, waitMs, server.platform.now() - beganMs);
-  else if (requestId !== undefined || log.start === 'answers') await log.whenBegun();
-  const failure = log.end?.failure;
-  if (!failure || ifKnown === 'reject' || !RequestKnownError.isInstance(failure)) return { log, known: undefined };
+  const run = server.runs.start(runner, params, { quota });
+  if (waitMs !== undefined) await begunWithin(server, run, waitMs, server.platform.now() - beganMs);
+  else if (requestId !== undefined || run.start === 'answers') await run.whenBegun();
+  const failure = run.log.end?.failure;
+  if (!failure || ifKnown === 'reject' || !RequestKnownError.isInstance(failure)) return { run, known: undefined };
   // If the client requests it, a run whose process ended is resumed first.
-  if (ifKnown === 'resume') await server.runs.unfinished.resume(runner, log.key, failure.invocationId);
-  return { log, known: failure };
+  if (ifKnown === 'resume') await server.runs.unfinished.resume(runner, run.key, failure.invocationId);
+  return { run, known: failure };
 }
 
 /**
@@ -140,12 +141,12 @@ export async function requestRun(
  */
 export function readRequestedRun(
   { server }: ServerRequest,
-  { log, known }: RequestedRun,
+  { run, known }: RequestedRun,
   frames: FrameEncoder,
 ): FollowedRun | Promise<FollowedRun> {
   const { runs } = server;
+  const { log, key } = run;
   if (!known) return { invocationId: log.invocationId, body: runs.readers.read(log, undefined, frames) };
-  const { key } = log;
   const { invocationId, offset } = known;
   return runs.follower
     .follow(runnerOf(server, key.appName), key, invocationId, eventPosition(offset), frames)
@@ -162,20 +163,20 @@ export function readRequestedRun(
  */
 async function begunWithin(
   { platform }: ServerRequest['server'],
-  log: RunLog,
+  run: ActiveRun,
   waitMs: number,
   waitedMs: number,
 ): Promise<void> {
-  await within(platform, log.whenBegun(), Math.max(0, waitMs - waitedMs));
-  if (log.hasBegun || log.end) return;
-  log.abort(
+  await within(platform, run.whenBegun(), Math.max(0, waitMs - waitedMs));
+  if (run.hasBegun || run.log.end) return;
+  run.abort(
     new SessionBusyError(
       `another run of the session did not end within ${waitMs / 1000} s, so this run was not started and nothing was stored; ` +
         'send the request again, or end the other run first',
     ),
   );
   // The message may have been stored in the meantime. Then the run counts as interrupted, like any other stored run.
-  await log.whenBegun();
+  await run.whenBegun();
 }
 
 /** Returns the name of an existing app. @throws AppNotFoundError */

@@ -15,7 +15,7 @@ export { guardOf, guardRequest, identifierOf, requireSameUser } from '../http/re
 export type { HttpRoute } from '../http/route.ts';
 export { SESSION_DELETED } from '../runs/failed-run.ts';
 export { GRACE_MS } from '../runs/run-hub.ts';
-export { runPath } from '../runs/run-log.ts';
+export { runPath } from '../http/responses.ts';
 export { findTakenRun, readEnd } from '../runs/stored-frames.ts';
 export { isLiveRequest, liveProtocolOf } from '../live-endpoint.ts';
 export { openApiRoute } from '../openapi/open-api-document.ts';

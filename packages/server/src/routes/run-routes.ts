@@ -26,6 +26,8 @@ import {
   INVOCATION_ID_HEADER,
   invocationHeader,
   NUMBERED_SSE_FRAMES,
+  runPath,
+  sessionPath,
   SSE_FRAMES,
   sseResponse,
 } from '../http/responses.ts';
@@ -34,7 +36,6 @@ import { HostedRun } from '../http/hosted-run.ts';
 import { readRequestedRun, parseRunBody, type RequestedRun, runnerOf, requestRun } from '../http/start-run.ts';
 import type { RunHub } from '../runs/run-hub.ts';
 import type { RunLog } from '../runs/run-log.ts';
-import { runPath, sessionPath } from '../runs/run-log.ts';
 import { RUN_STATE_SCHEMA, type RunState } from '../runs/run-state.ts';
 import { quotedName } from '../http/request-body.ts';
 
@@ -65,7 +66,8 @@ const START_BODY = {
 async function run(request: ServerRequest): Promise<Response> {
   const { limits, platform, runs } = request.server;
   const requested = await requestRun(request, parseRunBody(request, await request.json()), StreamingMode.NONE);
-  const { log, known } = requested;
+  const { known } = requested;
+  const { log } = requested.run;
   if (known) return runEvents(request, requested, known.invocationId);
   await log.ended;
   if (log.publication && !runs.isDraining) await within(platform, log.publication.announced, limits.respondAfterMs);
@@ -84,7 +86,11 @@ async function run(request: ServerRequest): Promise<Response> {
 }
 
 /** True if a run failed in a call of its model, which clients of an ADK runner get as an event only. */
-function isOnlyEvent({ server }: ServerRequest, { key }: RunLog, error: Parameters<typeof isOfModel>[0]): boolean {
+function isOnlyEvent(
+  { server }: ServerRequest,
+  { key }: Pick<RunLog, 'key'>,
+  error: Parameters<typeof isOfModel>[0],
+): boolean {
   return ADK_RUNNER in runnerOf(server, key.appName) && isOfModel(error);
 }
 
@@ -103,7 +109,7 @@ async function runEvents(request: ServerRequest, requested: RequestedRun, invoca
     // comes from reading, and the failure of a workflow has another code than the event of the node that failed.
     if (error) {
       const failed = id === undefined || last?.errorCode !== error.code ? undefined : last?.error;
-      if (failed && isOnlyEvent(request, requested.log, failed)) break;
+      if (failed && isOnlyEvent(request, requested.run, failed)) break;
       return jsonTextResponse(JSON.stringify(error), headers, errorStatus(failed?.code ?? error.code));
     }
     last = event;
@@ -113,10 +119,10 @@ async function runEvents(request: ServerRequest, requested: RequestedRun, invoca
     chars += json.length;
     request.quota.count('responseChars', json.length);
     if (chars > request.server.limits.maxRunChars)
-      return errorResponse(tooLong({ invocationId, key: requested.log.key }), headers);
+      return errorResponse(tooLong({ invocationId, key: requested.run.key }), headers);
   }
   request.quota.count('responseChars', -chars);
-  return request.server.responses.respondWithText(requested.log.key.userId, `[${events.join(',')}]`, headers);
+  return request.server.responses.respondWithText(requested.run.key.userId, `[${events.join(',')}]`, headers);
 }
 
 async function runSse(request: ServerRequest): Promise<Response> {
@@ -126,7 +132,8 @@ async function runSse(request: ServerRequest): Promise<Response> {
   runs.readers.checkUser(body.userId);
   request.quota.count('reservedReaders', 1);
   const requested = await requestRun(request, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE);
-  const { log, known } = requested;
+  const { known } = requested;
+  const { log } = requested.run;
   await runs.untilReadable(log);
   if (log.end?.failure && !known && !log.hasEvents) return failedResponse(request, log, log.end.failure);
   // A client requests numbers with the header; an EventSource sends `Last-Event-ID` when it reconnects.
@@ -155,13 +162,14 @@ async function startRun(request: ServerRequest): Promise<Response> {
   const waitMs = preferredWait(request.raw.headers.get('prefer')) * 1000;
   const webhook = await readWebhook(request, key, asked);
   const mode = body.streaming ? StreamingMode.SSE : StreamingMode.NONE;
-  const { log, known } = await requestRun(request, body, mode, waitMs, webhook);
+  const { run, known } = await requestRun(request, body, mode, waitMs, webhook);
+  const { log } = run;
   let state: RunState;
   if (known) {
     state = await runs.follower.state(request.runner(), key, known.invocationId);
   } else {
     if (webhook) webhooks?.noteStored(key, log.ended);
-    if (log.end?.failure && !log.hasBegun) return failedResponse(request, log, log.end.failure);
+    if (log.end?.failure && !run.hasBegun) return failedResponse(request, log, log.end.failure);
     if (log.publication) await within(platform, log.publication.announced, limits.respondAfterMs);
     state = await recordedState(request, log);
   }
@@ -178,7 +186,7 @@ async function startRun(request: ServerRequest): Promise<Response> {
     } catch (error) {
       return errorResponse(withoutWebhook(invocationId, error), headers);
     }
-    webhooks.noteStored(key, runs.inFlightRun(key, invocationId)?.ended);
+    webhooks.noteStored(key, runs.inFlightRun(key, invocationId)?.log.ended);
   }
   return jsonTextResponse(JSON.stringify(state), headers, 202);
 }

@@ -10,8 +10,8 @@ import {
 import { within } from '@eventloom/core/internal';
 import type { Runner } from '@eventloom/runner';
 import { RunRelayError } from '../errors.ts';
+import type { ActiveRun } from './active-run.ts';
 import type { RunHub, RunHubOptions } from './run-hub.ts';
-import type { RunLog } from './run-log.ts';
 import { runNotFound } from './run-mirror.ts';
 import type { RelayEnd, RemoteRun, RunRelay } from './run-relay.ts';
 import { readWaitingCalls } from './run-state.ts';
@@ -70,14 +70,14 @@ export class RunCanceller {
     const own = this.#hub.inFlightRun(key, id);
     if (own && !own.waitsToContinue) return this.#cancelOwn(runner, own);
     // Ends the attempts to resume the run that wait for its session, such as answers to its calls.
-    await Promise.all(this.#hub.waitingToContinue(key, id).map((log) => this.#cancelOwn(runner, log)));
+    await Promise.all(this.#hub.waitingToContinue(key, id).map((run) => this.#cancelOwn(runner, run)));
     const stored = await runner.sessionService.findRun({ ...key, id });
     if (stored && stored.invocationId !== id) return this.#cancel(runner, key, stored.invocationId);
     if (stored) return this.#cancelRecorded(runner, key, stored);
     const request = this.#hub.inFlightRequest(key, id);
     // Further copies of the request may wait, and the run of one may have begun in the meantime.
     if (request) {
-      const { invocationId } = request;
+      const { invocationId } = request.log;
       return (await this.#cancelOwn(runner, request)) && this.#cancel(runner, key, id, invocationId);
     }
     const remote = await this.#hub.findWaiting(key, id);
@@ -103,18 +103,19 @@ export class RunCanceller {
       : this.#cancelStored(runner, key, stored);
   }
 
-  async #cancelOwn(runner: CancellingRunner, log: RunLog): Promise<boolean> {
-    log.cancel();
+  async #cancelOwn(runner: CancellingRunner, run: ActiveRun): Promise<boolean> {
+    const { log, key } = run;
+    run.cancel();
     await within(this.#options.platform, log.ended, this.#options.limits.respondAfterMs);
     // The session still has an open run if its end could not be stored, or its agent takes long to close. A run that has ended may have
     // calls that wait for answers.
     const { end } = log;
-    const isInSession = end?.kind === 'left' || (log.hasBegun && end?.kind !== 'deleted');
+    const isInSession = end?.kind === 'left' || (run.hasBegun && end?.kind !== 'deleted');
     // The message may be stored, or its client may send it again.
     if (!isInSession && StorageError.isInstance(end?.failure))
       throw new StorageError('the storage did not answer the start of the run', { cause: end.failure });
     if (!isInSession) return end !== undefined;
-    const { key, invocationId } = log;
+    const { invocationId } = log;
     const stored = await runner.sessionService.findRun({ ...key, id: invocationId });
     if (!stored) throw runNotFound(key, invocationId);
     return this.#cancelStored(runner, key, stored);

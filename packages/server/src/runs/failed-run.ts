@@ -11,7 +11,8 @@ import {
 import { readWithoutState } from '@eventloom/core/internal';
 import { RunGoesOnError } from '../errors.ts';
 import type { RunHub } from './run-hub.ts';
-import type { LogEnd, RecordedRun, RunLog } from './run-log.ts';
+import type { ActiveRun } from './active-run.ts';
+import type { LogEnd, RunLog } from './run-log.ts';
 import { RUN_IS_OPEN } from './run-mirror.ts';
 import { copyEnd, findMessage, findTakenRun } from './stored-frames.ts';
 
@@ -49,17 +50,17 @@ export function reportFailure(
  */
 export async function endOfFailedRun(
   hub: FailureHub,
-  log: RunLog,
-  stream: RecordedRun,
+  run: ActiveRun,
   thrown: unknown,
   service: BaseSessionService,
 ): Promise<LogEnd> {
-  const failure = RunAbortedError.isInstance(thrown) && log.stopReason ? log.stopReason : toError(thrown);
-  if (stream.leavesRunOpen) return endOfOpenRun(hub, log, failure, service);
+  const { log, stream, stopReason } = run;
+  const failure = RunAbortedError.isInstance(thrown) && stopReason ? stopReason : toError(thrown);
+  if (stream.leavesRunOpen) return endOfOpenRun(hub, run, failure, service);
   const asksToSendAgain = ShuttingDownError.isInstance(failure) || SessionBusyError.isInstance(failure);
   if (await stream.whenBegun()) {
     // Another run may have interrupted it.
-    const wasStopped = failure === log.stopReason || RunAbortedError.isInstance(failure);
+    const wasStopped = failure === stopReason || RunAbortedError.isInstance(failure);
     if (!wasStopped) return { kind: 'failed', failure };
     // The message is stored, so it must not be sent again.
     return endOfStoppedRun(hub, log, asksToSendAgain ? stoppedError(failure) : failure, service);
@@ -68,14 +69,14 @@ export async function endOfFailedRun(
     return { kind: 'refused', failure: unconfirmedStart(failure, log.requestId) };
   const { requestId } = log;
   if (!asksToSendAgain) {
-    const isCancelled = log.isCancelled && failure === log.stopReason;
+    const isCancelled = run.isCancelled && failure === stopReason;
     return isCancelled && requestId !== undefined
       ? { kind: 'cancelled', failure, requestId }
       : { kind: 'refused', failure };
   }
   try {
     // Without a request id, a message that answers or resumes cannot be distinguished from other messages of its run.
-    const id = requestId ?? (log.start === 'message' ? stream.invocationId : undefined);
+    const id = requestId ?? (run.start === 'message' ? stream.invocationId : undefined);
     const stored = id === undefined ? undefined : await findMessage(service, log.key, id);
     if (stored === undefined) {
       const isLost = StaleWriterError.isInstance(failure.cause);
@@ -115,20 +116,20 @@ async function endOfStoppedRun(
  */
 async function endOfOpenRun(
   hub: FailureHub,
-  log: RunLog,
+  run: ActiveRun,
   failure: Error,
   service: BaseSessionService,
 ): Promise<LogEnd> {
   const isLeft = hub.isDraining && service.endsWithProcess;
   try {
-    if (isLeft) await hub.unfinished.close(log, LOST_SESSIONS);
+    if (isLeft) await hub.unfinished.close(run.log, LOST_SESSIONS);
     const mayHaveEnded = isLeft || MAY_BE_LOST.some((type) => type.isInstance(failure));
-    const end = mayHaveEnded ? await endInSession(hub, log, service) : undefined;
+    const end = mayHaveEnded ? await endInSession(hub, run.log, service) : undefined;
     if (end) return end;
   } catch (error) {
     hub.report(error);
   }
-  if (log.isCancelled) hub.unfinished.noteCancelled(log);
+  if (run.isCancelled) hub.unfinished.noteCancelled(run.log);
   return { kind: 'left', failure: openRunError(failure) };
 }
 
@@ -146,7 +147,7 @@ async function endInSession(
 }
 
 /** Returns the end of the log of a run whose storage does not answer, so that its readers get the reason before the process ends. */
-export function endOfUnconfirmedRun({ hasBegun, requestId }: RunLog): LogEnd {
+export function endOfUnconfirmedRun({ hasBegun, log: { requestId } }: ActiveRun): LogEnd {
   const failure = new StorageError('the storage did not answer before the server shut down');
   return hasBegun
     ? { kind: 'left', failure: openRunError(failure) }

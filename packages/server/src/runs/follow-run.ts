@@ -2,10 +2,11 @@ import type { BaseSessionService, RunRecord, SessionKey } from '@eventloom/core'
 import { readWithoutState } from '@eventloom/core/internal';
 import { RunEventNotFoundError, RunEventsGoneError, RunRelayError } from '../errors.ts';
 import { errorBody } from '../http/error-response.ts';
-import { eventPosition, formatPosition, offsetOf, RunLog, runName } from './run-log.ts';
+import type { ActiveRun } from './active-run.ts';
+import { eventPosition, formatPosition, offsetOf, RunLog } from './run-log.ts';
 import type { HostedRunner, RunHub, RunHubOptions } from './run-hub.ts';
 import { notBegun, openError, RunMirror, runNotFound } from './run-mirror.ts';
-import type { RunMemory } from './run-memory.ts';
+import { type RunMemory, runName } from './run-memory.ts';
 import type { FrameEncoder } from '../http/responses.ts';
 import type { EarlierFrames } from './run-reader.ts';
 import type { RunReaders } from './run-readers.ts';
@@ -90,13 +91,13 @@ export class RunFollower {
    * @throws RunNotFoundError for a run that has ended, and whose session was deleted
    */
   async #findStarted({ sessionService }: HostedRunner, key: SessionKey, id: string): Promise<RunLog | undefined> {
-    const log = this.#hub.inFlightRun(key, id);
-    if (log?.waitsToContinue && (await findReadRun(sessionService, key, id))?.open) await log.whenBegun();
+    const run = this.#hub.inFlightRun(key, id);
+    if (run?.waitsToContinue && (await findReadRun(sessionService, key, id))?.open) await run.whenBegun();
     const found = this.#hub.find(key, id);
     if (!found?.end) return found;
     const stored = await findReadRun(sessionService, key, id);
     if (stored && !(await isOutdated(sessionService, key, stored, found))) return found;
-    this.#memory.drop(found.name);
+    this.#memory.drop(runName(key, id));
     if (!stored) throw runNotFound(key, id);
     return undefined;
   }
@@ -117,9 +118,9 @@ export class RunFollower {
     position: number,
     frames: FrameEncoder | undefined,
   ): Promise<FollowedRun> {
-    const { key, invocationId, stream, end, lastPosition, gonePosition } = log;
+    const { key, invocationId, isCopy, end, lastPosition, gonePosition } = log;
     // The log of a run in another process may be behind that run.
-    if (offsetOf(position) > offsetOf(lastPosition) && (end || stream)) throw beyondEnd(log, position, lastPosition);
+    if (offsetOf(position) > offsetOf(lastPosition) && (end || !isCopy)) throw beyondEnd(log, position, lastPosition);
     if (end && end.kind !== 'left' && position >= lastPosition) return { invocationId, body: undefined };
     if (position >= gonePosition) return { invocationId, body: this.#readers.join(log, position, frames) };
     const untilPosition = eventPosition(offsetOf(lastPosition));
@@ -184,7 +185,7 @@ export class RunFollower {
     // A run whose failure was undone by a rewind may wait for answers again.
     const failure = isEndUndone ? undefined : end?.frame;
     const untilPosition = failure?.position ?? lastPosition;
-    const log = new RunLog(this.#memory, { key, invocationId });
+    const log = new RunLog(this.#memory, { key, invocationId, isCopy: true });
     log.startAfter(untilPosition);
     log.endWith(open ? { kind: 'left', failure: openError() } : { kind: 'copied' });
     const pages = storedFrames(sessionService, key, stored, position, lastPosition, failure);
@@ -197,17 +198,18 @@ export class RunFollower {
   /** Reads the run of a request that was not stored when it was looked up. */
   async #followRequest(
     runner: HostedRunner,
-    request: RunLog,
+    request: ActiveRun,
     position: number,
     frames: FrameEncoder | undefined,
   ): Promise<FollowedRun> {
-    const { key, requestId = '' } = request;
-    if (!request.waitsToContinue) return this.#read(runner, request, position, frames);
+    const { log, key } = request;
+    const { requestId = '' } = log;
+    if (!request.waitsToContinue) return this.#read(runner, log, position, frames);
     // The run that an answer continues is known only when the answer is stored.
     const hasBegun = await request.whenBegun();
     if (!hasBegun && !(await runner.sessionService.findRun({ ...key, id: requestId })))
       throw runNotFound(key, requestId);
-    return this.follow(runner, key, hasBegun ? request.invocationId : requestId, position, frames);
+    return this.follow(runner, key, hasBegun ? log.invocationId : requestId, position, frames);
   }
 
   /**
@@ -240,7 +242,7 @@ export class RunFollower {
     if (remote && remote.invocationId !== invocationId) return undefined;
     // The events of a lost process are in the session if they were stored.
     if (!remote || remote.end?.kind === 'lost' || !isLater(remote)) return undefined;
-    const log = new RunLog(this.#memory, { key, invocationId });
+    const log = new RunLog(this.#memory, { key, invocationId, isCopy: true });
     log.attempt = remote.attempt;
     const isRead = remote.end !== undefined && position >= remote.lastPosition;
     log.startAfter(isRead ? remote.lastPosition : remote.gonePosition);
@@ -272,7 +274,7 @@ export class RunFollower {
     // the session, the run that it continues keeps its stored state.
     const stored = await findReadRun(sessionService, key, id);
     if (stored) return readRunState(sessionService, this.#options.platform, key, stored);
-    if (request && !request.end) return stateOf(request);
+    if (request && !request.log.end) return stateOf(request);
     // Another process may be about to store the message.
     const remote = await this.#hub.findWaiting(key, id);
     if (remote) return { invocationId: remote.invocationId, state: 'queued' };
@@ -288,10 +290,10 @@ export class RunFollower {
 }
 
 /** Returns the state of an active run. */
-function stateOf({ hasBegun, stream, invocationId }: RunLog): RunState {
+function stateOf({ hasBegun, stream, log }: ActiveRun): RunState {
   return hasBegun
-    ? { invocationId, state: 'running' }
-    : { invocationId: stream?.invocationId ?? invocationId, state: 'queued' };
+    ? { invocationId: log.invocationId, state: 'running' }
+    : { invocationId: stream.invocationId, state: 'queued' };
 }
 
 /**

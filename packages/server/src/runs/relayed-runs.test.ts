@@ -423,10 +423,10 @@ describe('requests of other processes', () => {
   });
 
   test('are ignored for an unknown run, and for the run of another session with the same id', () => {
-    const { relay, play } = setUp();
-    const log = play([new Gate()], { invocationId: 'e-here' });
+    const { hub, relay, play } = setUp();
+    play([new Gate()], { invocationId: 'e-here' });
     relay.host?.stop({ ...KEY, sessionId: 'other' }, 'e-here', 'cancel');
-    expect(log.abortSignal?.aborted).toBe(false);
+    expect(hub.inFlightRun(KEY, 'e-here')?.abortSignal.aborted).toBe(false);
     expect(() => relay.host?.stop(KEY, 'e-nope', 'forget')).not.toThrow();
   });
 });

@@ -15,8 +15,9 @@ import { startOfMessage } from '@eventloom/runner/internal';
 import { ServerBusyError } from '../errors.ts';
 import type { RequestQuota, UserQuotas } from '../http/user-quotas.ts';
 import { boundsOf, type ServerLimits } from '../server-limits.ts';
-import { type LogEnd, type RecordedRun, RunLog, runName } from './run-log.ts';
-import { RunMemory } from './run-memory.ts';
+import { ActiveRun, type RecordedRun } from './active-run.ts';
+import { type LogEnd, RunLog } from './run-log.ts';
+import { isSameSession, RunMemory, runName } from './run-memory.ts';
 import { endOfFailedRun, endOfUnconfirmedRun, reportFailure, SESSION_DELETED } from './failed-run.ts';
 import { openError } from './run-mirror.ts';
 import { RunCanceller } from './cancel-run.ts';
@@ -78,7 +79,7 @@ export class RunHub {
   /** The logs of all runs, including finished runs that can still be read. */
   readonly #memory: RunMemory;
   /** The active runs, by `runName`. */
-  readonly #active = new Map<string, RunLog>();
+  readonly #active = new Map<string, ActiveRun>();
   /** The sessions that are being deleted. */
   readonly #deleting = new Set<SessionKey>();
   #isDraining = false;
@@ -107,9 +108,9 @@ export class RunHub {
 
   /** Resolves when no run is active; undefined if none is active now. Never rejects. */
   whenIdle(): Promise<void> | undefined {
-    const logs = [...this.#active.values()];
-    if (logs.length === 0) return undefined;
-    return Promise.all(logs.map(({ ended }) => ended)).then(() => this.whenIdle());
+    const runs = [...this.#active.values()];
+    if (runs.length === 0) return undefined;
+    return Promise.all(runs.map(({ log }) => log.ended)).then(() => this.whenIdle());
   }
 
   /** True once `drain` was called: no further run is started. */
@@ -125,7 +126,7 @@ export class RunHub {
    * @throws ShuttingDownError
    * @throws SessionBusyError if the run to resume is in flight here, and the parameters have no answers that could wait for its end
    */
-  start(runner: HostedRunner, params: RunAsyncParams, options: StartOptions = {}): RunLog {
+  start(runner: HostedRunner, params: RunAsyncParams, options: StartOptions = {}): ActiveRun {
     const { userId, sessionId, newMessage, invocationId: resumed, runConfig: given } = params;
     const { failsOnOpenRun = false, quota } = options;
     const start = resumed === undefined ? startOfMessage(newMessage) : 'resume';
@@ -152,28 +153,30 @@ export class RunHub {
     // Answers to an active run are listed as that run once they have its session.
     const name = runName(key, isInFlight ? this.platform.newUuid() : invocationId);
     const waitingId = start === 'message' || requestId === undefined ? undefined : this.platform.newUuid();
-    const log = new RunLog(this.#memory, { key, invocationId, stream, controller, name, requestId, start, waitingId });
-    this.#active.set(name, log);
+    const log = new RunLog(this.#memory, { key, invocationId, requestId });
+    const run = new ActiveRun({ log, stream, controller, name, start, waitingId });
+    this.#active.set(name, run);
     if (start === 'message') log.publication = this.#relay?.publish(log);
-    else if (waitingId !== undefined) log.publication = this.#relay?.publish(waitingRequest(log, waitingId));
+    else if (waitingId !== undefined) log.publication = this.#relay?.publish(waitingRequest(run, waitingId));
     if (quota) quota.holds++;
-    void this.#listOnceBegun(log, stream, quota);
+    void this.#listOnceBegun(run, quota);
     // Asks the stream for its first event, which starts the run, before it returns.
-    void this.#record(log, stream, runner, { finishesOpenRun: finishesOpenRun && !failsOnOpenRun, quota });
-    return log;
+    void this.#record(run, runner, { finishesOpenRun: finishesOpenRun && !failsOnOpenRun, quota });
+    return run;
   }
 
   /** Lists a run under its id once it has its session, because a resumed run may be another one than expected. */
-  async #listOnceBegun(log: RunLog, stream: RecordedRun, quota: StartOptions['quota']): Promise<void> {
+  async #listOnceBegun(run: ActiveRun, quota: StartOptions['quota']): Promise<void> {
+    const { log, stream } = run;
     if (!(await stream.whenBegun())) return;
     quota?.count('queued', -1);
-    log.noteBegun(stream);
-    if (log.start === 'message') return;
+    run.noteBegun(stream);
+    if (run.start === 'message') return;
     log.publication?.notify();
     log.publication?.forget();
     const name = runName(log.key, log.invocationId);
-    if (this.#active.delete(log.name)) this.#active.set(name, log);
-    log.name = name;
+    if (this.#active.delete(run.name)) this.#active.set(name, run);
+    run.name = name;
     this.#memory.drop(name);
     log.publication = this.#relay?.publish(log);
   }
@@ -185,45 +188,43 @@ export class RunHub {
    * wait for the session
    */
   async #record(
-    log: RunLog,
-    first: RecordedRun,
+    run: ActiveRun,
     runner: HostedRunner,
     { finishesOpenRun, quota }: Pick<StartOptions, 'quota'> & { readonly finishesOpenRun: boolean },
   ): Promise<void> {
-    let stream = first;
+    const { log } = run;
     let end: LogEnd = { kind: 'completed' };
     try {
       for (let tries = 1; ; tries++) {
         try {
-          await log.record(stream, this.platform);
-          if (stream.failure) throw stream.failure;
+          await run.record(this.platform);
+          if (run.stream.failure) throw run.stream.failure;
           break;
         } catch (thrown) {
           if (!finishesOpenRun || !UnfinishedRunError.isInstance(thrown) || tries === MAX_FINISHED) throw thrown;
-          stream = log.stream = await this.#finish(thrown, stream, log, quota);
+          await this.#finish(thrown, run, quota);
         }
       }
     } catch (thrown) {
       // If an event cannot be recorded, the run is closed, so that its session is unlocked.
-      await stream.return().catch(() => undefined);
-      if (!log.end) end = await endOfFailedRun(this, log, stream, stream.failure ?? thrown, runner.sessionService);
+      await run.stream.return().catch(() => undefined);
+      if (!log.end) end = await endOfFailedRun(this, run, run.stream.failure ?? thrown, runner.sessionService);
     }
-    if (!log.hasBegun) quota?.count('queued', -1);
+    if (!run.hasBegun) quota?.count('queued', -1);
     quota?.count('runs', -1);
     quota?.release();
     // The server shut down before the run ended.
     if (log.end) return;
-    const wasActive = this.#active.get(log.name) === log && this.#active.delete(log.name);
+    const wasActive = this.#active.get(run.name) === run && this.#active.delete(run.name);
     // A refused request that would have continued a run is listed under the id of that run.
-    const isListed = wasActive && (end.kind !== 'refused' || log.start === 'message');
+    const isListed = wasActive && (end.kind !== 'refused' || run.start === 'message');
     // The run that a cancelled request would have continued has not ended.
-    if (end.kind === 'cancelled') log.invocationId = log.waitingId ?? log.invocationId;
+    if (end.kind === 'cancelled') log.invocationId = run.waitingId ?? log.invocationId;
     log.endWith(end);
     switch (end.kind) {
       case 'cancelled':
         log.publication?.forget();
-        log.name = runName(log.key, end.requestId);
-        this.#memory.keep(log.name, log);
+        this.#memory.keep(runName(log.key, end.requestId), log);
         break;
       case 'left':
         log.release();
@@ -236,7 +237,7 @@ export class RunHub {
       case 'copied':
       case 'refused':
         // If a run failed before its first event, its error is the response to its request, and the log is not kept.
-        if (isListed && (log.hasEvents || log.wasRead)) this.#memory.keep(log.name, log);
+        if (isListed && (log.hasEvents || log.wasRead)) this.#memory.keep(run.name, log);
         else this.#forget(log);
     }
     if (end.failure) reportFailure(this, log, end);
@@ -248,63 +249,57 @@ export class RunHub {
   }
 
   /**
-   * Finishes the unfinished run that holds the session of a refused run, and returns the stream of the refused run,
-   * started again. Also returns when the refused run is aborted.
+   * Finishes the unfinished run that holds the session of a refused run, and starts the refused run again. Resolves also when the refused
+   * run is aborted.
    *
    * @throws the error that prevents the end of the unfinished run
    */
-  async #finish(
-    { run }: UnfinishedRunError,
-    refused: RecordedRun,
-    log: RunLog,
-    quota: StartOptions['quota'],
-  ): Promise<RecordedRun> {
+  async #finish({ run }: UnfinishedRunError, refused: ActiveRun, quota: StartOptions['quota']): Promise<void> {
     const aborted = Promise.withResolvers<void>();
-    log.abortSignal?.addEventListener('abort', () => aborted.resolve(), { once: true });
+    refused.abortSignal.addEventListener('abort', () => aborted.resolve(), { once: true });
     await Promise.race([this.unfinished.finish(run), aborted.promise]);
     // A server that shuts down does not finish other runs. The message is not stored, and can be sent again.
     if (this.#isDraining) throw shuttingDown();
-    const again = refused.retry();
-    void this.#listOnceBegun(log, again, quota);
-    return again;
+    refused.stream = refused.stream.retry();
+    void this.#listOnceBegun(refused, quota);
   }
 
   /** Returns a run of this session that is active in this process, or waits for its session. */
-  inFlightRun(key: SessionKey, invocationId: string): RunLog | undefined {
+  inFlightRun(key: SessionKey, invocationId: string): ActiveRun | undefined {
     return this.#active.get(runName(key, invocationId));
   }
 
   /** Returns the run of this process that a request began or continues. A run that has its session comes before runs that wait. */
-  inFlightRequest(key: SessionKey, requestId: string): RunLog | undefined {
-    const logs = this.#inSession(key).filter((log) => log.requestId === requestId);
-    return logs.find(({ hasBegun }) => hasBegun) ?? logs[0];
+  inFlightRequest(key: SessionKey, requestId: string): ActiveRun | undefined {
+    const runs = this.#inSession(key).filter(({ log }) => log.requestId === requestId);
+    return runs.find(({ hasBegun }) => hasBegun) ?? runs[0];
   }
 
   /** Returns the runs that wait for the session to resume this run, including answers to its calls. */
-  waitingToContinue(key: SessionKey, invocationId: string): RunLog[] {
+  waitingToContinue(key: SessionKey, invocationId: string): ActiveRun[] {
     return this.#inSession(key).filter(
-      ({ waitsToContinue, stream }) => waitsToContinue && stream?.invocationId === invocationId,
+      ({ waitsToContinue, stream }) => waitsToContinue && stream.invocationId === invocationId,
     );
   }
 
   /** Returns the id of the run that holds this session in this process. */
   holderOf(key: SessionKey): string | undefined {
-    return this.#inSession(key).find(({ hasBegun }) => hasBegun)?.invocationId;
+    return this.#inSession(key).find(({ hasBegun }) => hasBegun)?.log.invocationId;
   }
 
   /** Returns the runs of a session that are active in this process, or wait for the session. */
-  #inSession(key: SessionKey): RunLog[] {
-    return Array.from(this.#active.values()).filter((log) => isOfSession(log, key));
+  #inSession(key: SessionKey): ActiveRun[] {
+    return Array.from(this.#active.values()).filter((run) => isSameSession(run.key, key));
   }
 
   /** Returns a run of this session in this process: active, or ended within `limits.keepRunsMs`. */
   find(key: SessionKey, invocationId: string): RunLog | undefined {
     const name = runName(key, invocationId);
-    const log = this.#active.get(name);
+    const active = this.#active.get(name);
     // The log of a resumed run that still waits for its session has nothing to read.
-    if (log && !log.waitsToContinue) return log;
+    if (active && !active.waitsToContinue) return active.log;
     const kept = this.#memory.find(name);
-    return kept?.hasBegun ? kept : undefined;
+    return kept && !isRefused(kept) ? kept : undefined;
   }
 
   /**
@@ -313,7 +308,7 @@ export class RunHub {
    */
   findRefused(key: SessionKey, id: string): RunLog | undefined {
     const kept = this.#memory.find(runName(key, id));
-    return kept && !kept.hasBegun ? kept : undefined;
+    return kept && isRefused(kept) ? kept : undefined;
   }
 
   /**
@@ -357,12 +352,12 @@ export class RunHub {
 
   /** Cancels or forgets a run because another process asks for it. */
   #stop(key: SessionKey, invocationId: string, stop: RunStop): void {
-    for (const log of [...this.#active.values(), ...this.#memory.finished]) {
-      const id = (!log.hasBegun && log.waitingId) || log.invocationId;
-      if (id !== invocationId || !isOfSession(log, key)) continue;
-      if (stop === 'cancel') log.cancel();
-      else this.platform.background(this.#endAndForget(log));
+    for (const run of this.#inSession(key)) {
+      if (run.publishedId !== invocationId) continue;
+      if (stop === 'cancel') run.cancel();
+      else this.platform.background(this.#endAndForget(run));
     }
+    if (stop === 'forget') this.#memory.forget(key, invocationId);
   }
 
   /**
@@ -384,18 +379,19 @@ export class RunHub {
    * @throws RunRelayError
    */
   async forgetSession(key: SessionKey): Promise<void> {
-    const own = [...this.#active.values(), ...this.#memory.finished].filter((log) => isOfSession(log, key));
+    this.#memory.forget(key);
     const elsewhere = this.#relay && within(this.platform, this.#relay.forgetSession(key), FORGET_MS);
-    await Promise.all([...own.map((log) => this.#endAndForget(log)), elsewhere]);
+    await Promise.all([...this.#inSession(key).map((run) => this.#endAndForget(run)), elsewhere]);
   }
 
-  async #endAndForget(log: RunLog): Promise<void> {
+  async #endAndForget(run: ActiveRun): Promise<void> {
+    const { log } = run;
     if (!log.end) {
-      log.abort(new RunAbortedError(SESSION_DELETED));
+      run.abort(new RunAbortedError(SESSION_DELETED));
       await log.ended;
     }
     log.publication?.forget();
-    if (this.#memory.find(log.name) === log) this.#memory.drop(log.name);
+    if (this.#memory.find(run.name) === log) this.#memory.drop(run.name);
   }
 
   /**
@@ -406,24 +402,24 @@ export class RunHub {
   async drain(timeoutMs: number): Promise<void> {
     this.#isDraining = true;
     this.readers.askToReconnect();
-    const logs = [...this.#active.values()];
+    const runs = [...this.#active.values()];
     const reason = shuttingDown();
     const callsOff = [
       this.platform.schedule(timeoutMs / 2, () => {
-        for (const log of logs) if (!log.end) log.stopAtCommit(reason);
+        for (const run of runs) if (!run.log.end) run.stopAtCommit(reason);
       }),
       this.platform.schedule(timeoutMs, () => {
-        for (const log of logs) if (!log.end) log.abort(reason);
+        for (const run of runs) if (!run.log.end) run.abort(reason);
       }),
     ];
-    const over = [...logs.map(({ ended }) => ended), this.unfinished.stop()];
+    const over = [...runs.map(({ log }) => log.ended), this.unfinished.stop()];
     await within(this.platform, Promise.all(over), timeoutMs + GRACE_MS);
     for (const callOff of callsOff) callOff();
     // These runs wait for a storage that does not answer.
-    for (const log of this.#active.values()) {
-      const end = endOfUnconfirmedRun(log);
-      log.endWith(end);
-      reportFailure(this, log, end);
+    for (const run of this.#active.values()) {
+      const end = endOfUnconfirmedRun(run);
+      run.log.endWith(end);
+      reportFailure(this, run.log, end);
     }
     this.#active.clear();
     this.follower.stop();
@@ -435,27 +431,24 @@ export class RunHub {
  * Returns an empty log for a request that waits to continue a run, with an id of its own, so that other processes can
  * cancel the request and not the run. It ends when the run begins, which is then published under its id.
  */
-function waitingRequest(log: RunLog, invocationId: string): RelayedLog {
-  const { key, requestId } = log;
+function waitingRequest(run: ActiveRun, invocationId: string): RelayedLog {
+  const { key, log } = run;
   const none = { attempt: 0, gonePosition: 0, lastPosition: 0, chars: 0, framesAfter: () => [] };
   return {
     ...none,
     key,
-    requestId,
+    requestId: log.requestId,
     invocationId,
     earlyEnd: openError(),
     get isEnded() {
-      return log.hasBegun || log.isEnded;
+      return run.hasBegun || log.isEnded;
     },
   };
 }
 
-function isOfSession({ key }: RunLog, session: SessionKey): boolean {
-  return isSameSession(key, session);
-}
-
-function isSameSession(one: SessionKey, { appName, userId, sessionId }: SessionKey): boolean {
-  return one.sessionId === sessionId && one.userId === userId && one.appName === appName;
+/** True for the log of a request that ended before its run began. */
+function isRefused({ end }: RunLog): boolean {
+  return end?.kind === 'refused' || end?.kind === 'cancelled';
 }
 
 function shuttingDown(): EventloomError {

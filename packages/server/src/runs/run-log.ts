@@ -1,44 +1,19 @@
-import {
-  type EventloomError,
-  type Platform,
-  RunAbortedError,
-  serializeEvent,
-  type SessionKey,
-  InvalidRequestError,
-} from '@eventloom/core';
+import { type Event, type EventloomError, InvalidRequestError, serializeEvent, type SessionKey } from '@eventloom/core';
 import { ChunkWriter, EPOCH_CYCLE, isBookkeeping } from '@eventloom/core/internal';
-import type { RunStream } from '@eventloom/runner';
-import type { StartKind } from '@eventloom/runner/internal';
 import { errorBody } from '../http/error-response.ts';
 import { quotedName } from '../http/request-body.ts';
 import type { RunMemory } from './run-memory.ts';
 import type { RunReader } from './run-reader.ts';
 import type { RelayedLog, RunFrame, RunPublication } from './run-relay.ts';
 
-/** The stream of a run, as a log records it. */
-export interface RecordedRun extends Omit<
-  RunStream,
-  'retry' | 'throw' | typeof Symbol.asyncIterator | typeof Symbol.asyncDispose
-> {
-  retry(): RecordedRun;
-}
-
 /** Parameters of a `RunLog`. */
 interface RunLogParams {
   readonly key: SessionKey;
   readonly invocationId: string;
-  /** The stream of a run of this process. Default: none, because the log is filled from another source. */
-  readonly stream?: Pick<RecordedRun, 'invocationId'> | undefined;
-  /** Aborts the stream. Default: nothing to abort. */
-  readonly controller?: AbortController | undefined;
-  /** The name under which the process lists the run: see `runName`. */
-  readonly name?: string | undefined;
+  /** True for a log whose frames come from the session or from another process, and not from a run of this process. Default false. */
+  readonly isCopy?: boolean | undefined;
   /** The id of the request that began the run, or continued it here, if the caller gave one. */
   readonly requestId?: string | undefined;
-  /** Default: `message`. */
-  readonly start?: StartKind | undefined;
-  /** See `RunLog.waitingId`. */
-  readonly waitingId?: string | undefined;
 }
 
 /** The end of a log. */
@@ -58,38 +33,22 @@ export type LogEnd =
   /** The run was cancelled under this id of its request before it began. */
   | { readonly kind: 'cancelled'; readonly failure: Error; readonly requestId: string };
 
-/**
- * Number of characters that a run appends before other work runs: a few events at first, so that its beginning is sent immediately, then
- * twice as many each time, up to the length of one write of a reader, so that the client reads while the run produces more.
- */
-const CHARS_OF_FIRST_TURN = 2 * 1024;
-const MAX_CHARS_PER_TURN = 64 * 1024;
-/** Number of characters that an event counts that readers do not get. */
-const CHARS_OF_BOOKKEEPING = 256;
 /** Number of dropped frames after which the list is shortened. */
 const COMPACT_AT = 1024;
 
 /**
  * The frames of one run in the order of their positions: one writer, any number of readers, each at its own pace. A reader only has a
  * position, so a slow reader uses no memory and never delays the run. The oldest frames can be dropped. An event is serialised once. The
- * writer is `record` for a run of this process, and a `RunMirror` for one of another process.
+ * writer is an `ActiveRun` for a run of this process, and a `RunMirror` for one of another process.
  */
 export class RunLog implements RelayedLog {
   readonly key: SessionKey;
-  /** The name under which the process lists the run. It changes if the run that gets the session is another one than expected. */
-  name: string;
-  readonly readers: Set<RunReader> = new Set();
-  /** The run that is recorded; undefined in a mirror, and after the end, because it holds the message. */
-  stream: Pick<RecordedRun, 'invocationId'> | undefined;
   invocationId: string;
   readonly requestId: string | undefined;
-  /** The kind of the run's start. Answers and a resume continue another run: its id and the first position of its log are known later. */
-  readonly start: StartKind;
-  /** Id of a request that waits to continue a run, by which other processes find it; undefined for other runs, and without a request id. */
-  readonly waitingId: string | undefined;
+  /** True for a copy of frames of the session or of another process, false for the log of a run of this process. */
+  readonly isCopy: boolean;
+  readonly readers: Set<RunReader> = new Set();
   attempt = 0;
-  /** The sequence number of the run's message in its session; undefined until the run has its session, and in a mirror. */
-  firstSeq: number | undefined;
   /** Undefined while the log may get frames. */
   end: LogEnd | undefined;
   /** Publishes the log to other processes. */
@@ -98,8 +57,6 @@ export class RunLog implements RelayedLog {
   hasEvents = false;
   /** True once the log had a reader. */
   wasRead = false;
-  /** True once the run was asked to end. */
-  isCancelled = false;
   /** Number of requests that are about to read the log. */
   pending = 0;
   /** Stops copying the log of another process; undefined unless this log is such a copy. */
@@ -111,52 +68,29 @@ export class RunLog implements RelayedLog {
   beginPosition = 0;
   gonePosition = 0;
   lastPosition = 0;
-  #begun: PromiseWithResolvers<boolean> | undefined;
   /** The kept frames are needed by the run or the memory of ended runs, only by readers, or by nobody: then they do not count any more. */
   #neededBy: 'run' | 'readers' | 'nobody';
   readonly #memory: RunMemory;
   readonly #chunkWriter = new ChunkWriter();
   readonly #firstFrame: PromiseWithResolvers<void> = Promise.withResolvers();
   readonly #ended: PromiseWithResolvers<void> = Promise.withResolvers();
-  readonly #controller: AbortController | undefined;
-  /** Fires when the recorded run is aborted; undefined for a log without a stream of its own. */
-  readonly abortSignal: AbortSignal | undefined;
   /** Settles at the first frame, or at the end if there is none. Never rejects. */
   readonly firstFrame: Promise<void> = this.#firstFrame.promise;
   /** Resolves when the log has ended for any reason. Never rejects. */
   readonly ended: Promise<void> = this.#ended.promise;
-  #stopReason: EventloomError | undefined;
   #frames: RunFrame[] = [];
   #dropped = 0;
   /** The offset of the newest stored event, and the number of chunks after it. */
   #offset = 0;
   #chunks = 0;
-  #charsOfTurn = CHARS_OF_FIRST_TURN;
-  #charsLeft = CHARS_OF_FIRST_TURN;
 
-  constructor(memory: RunMemory, params: RunLogParams) {
-    const { key, invocationId, stream, controller, name = '', requestId, start = 'message', waitingId } = params;
+  constructor(memory: RunMemory, { key, invocationId, isCopy = false, requestId }: RunLogParams) {
     this.#memory = memory;
     this.key = key;
     this.invocationId = invocationId;
-    this.stream = stream;
-    this.#neededBy = stream ? 'run' : 'readers';
-    this.#controller = controller;
-    this.abortSignal = controller?.signal;
-    this.name = name;
+    this.isCopy = isCopy;
+    this.#neededBy = isCopy ? 'readers' : 'run';
     this.requestId = requestId;
-    this.start = start;
-    this.waitingId = waitingId;
-  }
-
-  /** True once the run has its session and its message is stored. */
-  get hasBegun(): boolean {
-    return this.firstSeq !== undefined;
-  }
-
-  /** True while a run that may continue an earlier one waits for its session. */
-  get waitsToContinue(): boolean {
-    return this.start !== 'message' && !this.hasBegun;
   }
 
   /** See `RelayedLog`. Others read `end`. */
@@ -174,22 +108,15 @@ export class RunLog implements RelayedLog {
     return this.#frames.length - this.#dropped;
   }
 
-  /** Records that the run has its session and its message is stored. Sets its id and the position at which this log begins. */
-  noteBegun(run: RecordedRun): void {
-    const { invocationId, attempt, firstSeq, beginOffset } = run;
+  /**
+   * Sets what is known once the run has its session: its id, its attempt, and the offset at which this log begins. Earlier frames are in
+   * the session.
+   */
+  beginAt(invocationId: string, attempt: number, offset: number): void {
     this.invocationId = invocationId;
     this.attempt = attempt;
-    this.firstSeq = firstSeq;
-    this.#offset = beginOffset;
-    if (beginOffset > 0) this.startAfter(eventPosition(beginOffset));
-    this.#begun?.resolve(true);
-  }
-
-  /** Resolves to true when the run's message is stored, to false if the run ended before that. Never rejects. */
-  whenBegun(): Promise<boolean> {
-    this.#begun ??= Promise.withResolvers();
-    if (this.hasBegun || this.end) this.#begun.resolve(this.hasBegun);
-    return this.#begun.promise;
+    this.#offset = offset;
+    if (offset > 0) this.startAfter(eventPosition(offset));
   }
 
   /** Starts an empty log after a position. Earlier frames are in the session. */
@@ -199,65 +126,32 @@ export class RunLog implements RelayedLog {
     this.lastPosition = position;
   }
 
-  /** Records the events of a run until its end, with or without readers. Throws the error of the run. */
-  async record(stream: RecordedRun, timers: Pick<Platform, 'schedule'>): Promise<void> {
-    for (let step = await stream.next(); !step.done; step = await stream.next()) {
-      const event = step.value;
-      const isStored = stream.offset > this.#offset;
-      if (isStored) {
-        this.#offset = stream.offset;
-        this.#chunks = 0;
-      }
-      if (event.content !== undefined || !isBookkeeping(event)) {
-        this.hasEvents = true;
-        const json = event.partial === true ? this.#chunkWriter.write(event) : serializeEvent(event);
-        this.#append(isStored ? eventPosition(this.#offset) : this.#nextChunk(), json);
-      } else {
-        this.#charsLeft -= CHARS_OF_BOOKKEEPING;
-      }
-      if (this.#stopReason && event.partial !== true) this.abort(this.#stopReason);
-      if (this.#charsLeft > 0) continue;
-      // An agent that never waits would otherwise block all readers and all other runs.
-      this.#charsOfTurn = Math.min(2 * this.#charsOfTurn, MAX_CHARS_PER_TURN);
-      this.#charsLeft = this.#charsOfTurn;
-      await new Promise<void>((resolve) => void timers.schedule(0, resolve));
+  /**
+   * Adds an event of the run. Returns the number of characters of its frame; 0 for an event that readers do not get.
+   * @param offset offset of the newest stored event; higher than before if this event is stored
+   */
+  append(event: Event, offset: number): number {
+    const isStored = offset > this.#offset;
+    if (isStored) {
+      this.#offset = offset;
+      this.#chunks = 0;
     }
+    if (event.content === undefined && isBookkeeping(event)) return 0;
+    this.hasEvents = true;
+    const json = event.partial === true ? this.#chunkWriter.write(event) : serializeEvent(event);
+    this.#push(isStored ? eventPosition(offset) : this.#nextChunk(), json);
+    return json.length;
   }
 
   /** Ends the log. Readers can still read the remaining frames. */
   endWith(end: LogEnd): void {
     this.end = end;
     if (end.failure && end.kind !== 'copied' && end.kind !== 'left')
-      this.#append(this.#nextChunk(), JSON.stringify(errorBody(end.failure)));
-    this.stream = undefined;
-    this.#begun?.resolve(this.hasBegun);
+      this.#push(this.#nextChunk(), JSON.stringify(errorBody(end.failure)));
     this.#firstFrame.resolve();
     this.#ended.resolve();
     this.publication?.notify();
     for (const reader of this.readers) reader.notify();
-  }
-
-  /** The reason why the run was stopped; undefined if it was not. */
-  get stopReason(): EventloomError | undefined {
-    return this.#stopReason;
-  }
-
-  /** Cancels the run. Does nothing for a run that has ended. */
-  cancel(): void {
-    if (this.end) return;
-    this.isCancelled = true;
-    this.abort(new RunAbortedError('the run was cancelled', { cancelsCalls: true }));
-  }
-
-  /** Aborts the run. Its committed events stay. */
-  abort(reason: EventloomError): void {
-    this.#stopReason ??= reason;
-    this.#controller?.abort(this.#stopReason);
-  }
-
-  /** Ends the run when its next event is stored, so that no unfinished work is lost. */
-  stopAtCommit(reason: EventloomError): void {
-    this.#stopReason ??= reason;
   }
 
   /** Frees the memory of the log as soon as its last reader has left. */
@@ -279,7 +173,7 @@ export class RunLog implements RelayedLog {
     for (const { position, json } of frames) {
       if (position <= this.lastPosition) continue;
       this.#offset = offsetOf(position);
-      this.#append(position, json);
+      this.#push(position, json);
     }
   }
 
@@ -314,35 +208,16 @@ export class RunLog implements RelayedLog {
     return chunkPosition(this.#offset, this.attempt, ++this.#chunks);
   }
 
-  #append(position: number, json: string): void {
+  #push(position: number, json: string): void {
     this.#frames.push({ position, json });
     this.lastPosition = position;
     this.chars += json.length;
-    this.#charsLeft -= json.length;
     if (json.length > this.largestChars) this.largestChars = json.length;
     if (this.#neededBy !== 'nobody') this.#memory.count(this, json.length);
     if (this.#frames.length === 1) this.#firstFrame.resolve();
     for (const reader of this.readers) reader.notify();
     this.publication?.notify();
   }
-}
-
-/**
- * Returns the name of a run within a process. It includes the session, because forked or imported sessions may have
- * runs with the same ids. Ids contain no NUL.
- */
-export function runName({ appName, userId, sessionId }: SessionKey, invocationId: string): string {
-  return `${appName}\0${userId}\0${sessionId}\0${invocationId}`;
-}
-
-/** Returns the path of a session. */
-export function sessionPath({ appName, userId, sessionId }: SessionKey): string {
-  return `/apps/${encodeURIComponent(appName)}/users/${encodeURIComponent(userId)}/sessions/${encodeURIComponent(sessionId)}`;
-}
-
-/** Returns the path at which a run is followed, asked for its state and cancelled. */
-export function runPath(key: SessionKey, invocationId: string): string {
-  return `${sessionPath(key)}/runs/${encodeURIComponent(invocationId)}`;
 }
 
 /** Number of positions between two stored events. */

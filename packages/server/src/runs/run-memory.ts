@@ -1,4 +1,4 @@
-import type { Platform } from '@eventloom/core';
+import type { Platform, SessionKey } from '@eventloom/core';
 import type { ServerLimits } from '../server-limits.ts';
 import type { RunLog } from './run-log.ts';
 
@@ -27,11 +27,6 @@ export class RunMemory {
   constructor(platform: Platform, limits: ServerLimits) {
     this.#platform = platform;
     this.#limits = limits;
-  }
-
-  /** The kept logs of finished runs. */
-  get finished(): RunLog[] {
-    return Array.from(this.#finished.values(), ({ log }) => log);
   }
 
   /** Returns the log of a finished run. */
@@ -108,10 +103,20 @@ export class RunMemory {
     return true;
   }
 
+  /** Forgets the finished runs of a session, or one of them, in all processes. */
+  forget(key: SessionKey, invocationId?: string): void {
+    for (const [name, { log }] of this.#finished) {
+      if (!isSameSession(log.key, key) || (invocationId !== undefined && log.invocationId !== invocationId)) continue;
+      log.publication?.forget();
+      this.drop(name);
+    }
+  }
+
   /** Drops the oldest finished run of the user whose finished runs have the largest sum of sizes. */
   #dropOfLargest(sizeOf: (log: RunLog) => number): void {
     const sizes = new Map<string, number>();
-    for (const log of this.finished) sizes.set(log.key.userId, (sizes.get(log.key.userId) ?? 0) + sizeOf(log));
+    for (const { log } of this.#finished.values())
+      sizes.set(log.key.userId, (sizes.get(log.key.userId) ?? 0) + sizeOf(log));
     const [userId] = largest(sizes, ([, size]) => size);
     this.#dropOldest(userId);
   }
@@ -141,4 +146,16 @@ export class RunMemory {
 /** Returns the item with the highest rank. The items must not be empty. */
 function largest<T>(items: Iterable<T>, rankOf: (item: T) => number): T {
   return Array.from(items).reduce((best, item) => (rankOf(item) > rankOf(best) ? item : best));
+}
+
+/**
+ * Returns the name of a run within a process. It includes the session, because forked or imported sessions may have
+ * runs with the same ids. Ids contain no NUL.
+ */
+export function runName({ appName, userId, sessionId }: SessionKey, invocationId: string): string {
+  return `${appName}\0${userId}\0${sessionId}\0${invocationId}`;
+}
+
+export function isSameSession(one: SessionKey, { appName, userId, sessionId }: SessionKey): boolean {
+  return one.sessionId === sessionId && one.userId === userId && one.appName === appName;
 }

@@ -2,9 +2,9 @@ import type { Platform } from '@eventloom/core';
 import type { ErrorBody } from '@eventloom/core/wire';
 import { RunGoesOnError, SlowReaderError } from '../errors.ts';
 import { errorBody } from '../http/error-response.ts';
-import { encodeFrames, type FrameEncoder, SSE_HEARTBEAT, SSE_RETRY } from '../http/responses.ts';
+import { encodeFrames, type FrameEncoder, runPath, SSE_HEARTBEAT, SSE_RETRY } from '../http/responses.ts';
 import { LARGE_CHARS, LargeText, MAX_WRITE_CHARS } from './large-text.ts';
-import { formatPosition, type RunLog, runPath } from './run-log.ts';
+import { formatPosition, type RunLog } from './run-log.ts';
 import type { RunReaders } from './run-readers.ts';
 import type { RunFrame } from './run-relay.ts';
 

@@ -18,7 +18,8 @@ import type { Runner } from '@eventloom/runner';
 import { ServerBusyError } from '../errors.ts';
 import type { ServerLimits } from '../server-limits.ts';
 import type { RunHub } from './run-hub.ts';
-import { type RunLog, runName } from './run-log.ts';
+import type { RunLog } from './run-log.ts';
+import { runName } from './run-memory.ts';
 
 /**
  * The treatment of runs that a process left when it ended; a run that is not resumable is never resumed: see
@@ -126,7 +127,7 @@ export class UnfinishedRuns {
    */
   async finish(run: OpenRun): Promise<void> {
     const active = this.#params.hub.inFlightRun(run, run.invocationId);
-    if (active) return active.ended;
+    if (active) return active.log.ended;
     const runner = this.#runnerOf(run.appName);
     if (runner && !(await this.#closeIfCancelled(run))) await this.#resumeOrClose(runner, run, true);
   }
@@ -369,9 +370,10 @@ export class UnfinishedRuns {
     const { userId, sessionId, invocationId } = run;
     const params = { userId, sessionId, invocationId, runConfig: { onBusy } };
     try {
-      const log = this.#params.hub.start(runner, params, { failsOnOpenRun: true });
+      const started = this.#params.hub.start(runner, params, { failsOnOpenRun: true });
+      const { log } = started;
       this.#count(userId, 1);
-      if (onBusy === 'reject') this.#begins.push(log.whenBegun());
+      if (onBusy === 'reject') this.#begins.push(started.whenBegun());
       return log.ended.then(() => this.#ended(runner, run, log.end?.failure, onBusy));
     } catch (error) {
       if (ServerBusyError.isInstance(error)) this.#hasMore = true;
