@@ -389,7 +389,8 @@ function CallView({ call, message, isParallel }: CallViewProps) {
   const key = callKey(id, message);
   const measured = useContext(MeasuredTimes).get(key);
   const answer = useContext(GivenAnswers).get(key);
-  const hasTime = endedAt !== undefined && status !== 'rejected';
+  // The first status of a long-running tool comes long before its result.
+  const hasTime = endedAt !== undefined && status !== 'rejected' && status !== 'waiting';
   // The measured time is that of the trace. Events that are stored later are some milliseconds off.
   const seconds = measured ?? (isParallel || !hasTime ? undefined : endedAt - startedAt);
   // A conversation may have thousands of calls, most of which nobody opens.

@@ -115,6 +115,51 @@ describe('text', () => {
     expect(shown(reduce(left, right, more))).toEqual(['helper: LL (streaming)', 'helper: R (streaming)']);
   });
 
+  test('of agents side by side has the order of the session once it is whole', () => {
+    const of = (author: string) => ({ author, branch: `all.${author}`, responseId: author });
+    const [a, b, c] = [of('a'), of('b'), of('c')];
+    const ends = [
+      text('c', 'cc', c),
+      call('c1', 'look', {}, { author: 'd', branch: 'all.d' }),
+      text('a', 'aa', a),
+      text('b', 'bb', b),
+    ];
+    const streaming = reduce(text('user', 'Hi'), ...[a, b, c].map((each) => chunk(each.author, each.author, each)));
+    expect(shown(streaming)).toEqual(['user: Hi', ...['a', 'b', 'c'].map((name) => `${name}: ${name} (streaming)`)]);
+    expect(shown(reduceEvents(streaming, ends.slice(0, 2)))).toEqual([
+      'user: Hi',
+      'c: cc',
+      'd: call',
+      'a: a (streaming)',
+      'b: b (streaming)',
+    ]);
+    const whole = reduceEvents(streaming, ends);
+    expect(shown(whole)).toEqual(shown(reduce(text('user', 'Hi'), ...ends)));
+    // Messages of other runs and of the person are not passed.
+    const others = [
+      chunk('old', 'r1', { invocationId: 'e-0' }),
+      chunk('I sa', 'r2', { author: 'user' }),
+      text('user', 'New?', { invocationId: 'e-2' }),
+    ];
+    expect(shown(reduce(...others, text('helper', 'Yes.')))).toEqual([
+      'helper: old (streaming)',
+      'user: I sa (streaming)',
+      'user: New?',
+      'helper: Yes.',
+    ]);
+    expect(shown(reduce(...others.slice(0, 2), text('helper', 'Yes.'))).at(-1)).toBe('helper: Yes.');
+  });
+
+  test('that an output schema refused has no error, because the agent answers again', () => {
+    const refused = { errorCode: 'OUTPUT_SCHEMA', errorMessage: 'city: missing' };
+    const attempts = [text('helper', '{}', { ...refused, responseId: 'r1' }), text('helper', '', refused)];
+    const repaired = [...attempts, text('helper', '{"city":"Rome"}')];
+    expect(shown(reduce(...repaired))).toEqual(['helper: {} (interrupted)', 'helper: {"city":"Rome"}']);
+    expect(shown(reduce(chunk('{', 'r1'), ...repaired))).toEqual(shown(reduce(...repaired)));
+    const failed = event({ author: 'helper', ...refused });
+    expect(shown(reduce(...attempts, failed))).toEqual(['helper: {} (interrupted)', 'helper: error']);
+  });
+
   test('is interrupted when the run ends without the whole reply', () => {
     expect(shown(endRun(reduce(chunk('Blu', 'r1'))))).toEqual(['helper: Blu (interrupted)']);
   });
@@ -396,6 +441,44 @@ describe('a tool call', () => {
     const asked = reduce(call('c1', 'approve', { sum: 5 }, { longRunningToolIds: ['c1'] }));
     expect(asked.requests).toMatchObject([{ id: 'c1', kind: 'call', args: { sum: 5 } }]);
     expect(reduceEvents(asked, [response('c1', 'approve', { ok: true }, { author: 'user' })]).requests).toEqual([]);
+  });
+
+  test('that is long-running waits after the first status that its tool returned, until its result comes', () => {
+    const branch = { branch: 'desk', longRunningToolIds: ['c1'] };
+    const begun = reduce(
+      call('c1', 'order', {}, branch),
+      response('c1', 'order', { status: 'ordered' }, { branch: 'desk' }),
+      text('helper', 'It is ordered.', { branch: 'desk' }),
+    );
+    expect(begun.requests).toEqual([]);
+    expect(begun.messages[0]?.parts[0]).toMatchObject({
+      status: 'waiting',
+      response: { status: 'ordered' },
+      startedAt: begun.messages[0]?.timestamp,
+    });
+    const result = { status: 'arrived' };
+    const arrived = reduceEvents(begun, [response('c1', 'order', result, { author: 'user' })]);
+    expect(arrived.messages[0]?.parts[0]).toMatchObject({ status: 'completed', response: result });
+    const failed = reduceEvents(begun, [response('c1', 'order', { error: 'cancelled' }, { branch: 'desk' })]);
+    expect(failed.messages[0]?.parts[0]).toMatchObject({ status: 'failed' });
+  });
+
+  test('that is long-running and was confirmed waits as well', () => {
+    const ask = call(
+      'q1',
+      'adk_request_confirmation',
+      { originalFunctionCall: { id: 'c1', name: 'order' } },
+      { longRunningToolIds: ['q1'] },
+    );
+    const confirmed = reduce(
+      call('c1', 'order', {}, { longRunningToolIds: ['c1'] }),
+      ask,
+      response('c1', 'order', { error: 'requires confirmation' }),
+      response('q1', 'adk_request_confirmation', { confirmed: true }, { author: 'user' }),
+      response('c1', 'order', { status: 'ordered' }),
+    );
+    expect(confirmed.messages[0]?.parts[0]).toMatchObject({ status: 'waiting', response: { status: 'ordered' } });
+    expect(confirmed.requests).toEqual([]);
   });
 });
 

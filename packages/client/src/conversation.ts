@@ -12,7 +12,10 @@ import { recordOf, textOf } from './http.ts';
 
 /** The content of a chat, computed from events by `reduceEvents`. An immutable value. */
 export interface Conversation {
-  /** The messages in the order in which their first events were added. A message of the user is before those of its run. */
+  /**
+   * The messages in the order in which their first events were added. A message of the user is before those of its run, and a whole reply
+   * before the streaming replies of agents beside it.
+   */
   readonly messages: readonly Message[];
   /** Requests to the person that are not answered yet, oldest first. */
   readonly requests: readonly PersonRequest[];
@@ -37,7 +40,8 @@ export interface Message {
   readonly timestamp: number;
   readonly parts: readonly MessagePart[];
   /**
-   * `streaming`: more chunks follow. `interrupted`: the user or a failure ended the message early. Of messages that an
+   * `streaming`: more chunks follow. `interrupted`: the user or a failure ended the message early, or it did not
+   * match the output schema, so the agent answers again. Of messages that an
    * `AgentChat` sends: `sending` until the server has accepted it, and `failed` if the server refused it, threw or
    * could not be reached, so no agent has read it.
    */
@@ -65,7 +69,8 @@ export interface CallPart {
   readonly args: Readonly<Record<string, unknown>>;
   /**
    * `streaming`: its arguments are still streamed. `running`: it has no response yet. `waiting`: it waits for a person, or for a response
-   * in a later message. `failed`: its response has an `error`. `rejected`: a person did not confirm it.
+   * in a later message, also if a long-running tool has returned a first status, which is in `response`. `failed`: its response has an
+   * `error`. `rejected`: a person did not confirm it.
    */
   readonly status: 'streaming' | 'running' | 'waiting' | 'completed' | 'failed' | 'rejected';
   /** Chunks that the tool yielded while it ran, in order. */
@@ -115,7 +120,10 @@ export interface PersonRequest {
 export interface ConversationProgress {
   /** Replies whose chunks came, and whose whole event did not, by agent and branch. */
   readonly open: ReadonlyMap<string, GrowingReply>;
-  /** Ids of all events, chunks and replies, and the branches of hidden agents. An event that arrives a second time changes nothing. */
+  /**
+   * Ids of all events, chunks, replies and long-running calls, and the branches of hidden agents. An event that arrives
+   * a second time changes nothing.
+   */
   readonly seen: IdSet;
 }
 
@@ -251,7 +259,9 @@ function addWhole(draft: Draft, event: Event, isHidden: boolean, isRepeated: boo
   addRequests(draft, event);
   if (isInHiddenAgent(draft, event)) return;
   if (transferToAgent) parts.push({ type: 'transfer', agentName: transferToAgent });
-  if (errorCode) parts.push({ type: 'error', code: errorCode, message: errorMessage });
+  // After an answer that the output schema refused, the agent answers again, or an event without content has the error.
+  if (errorCode && !(errorCode === 'OUTPUT_SCHEMA' && event.content))
+    parts.push({ type: 'error', code: errorCode, message: errorMessage });
   // The text of an agent in a graph is in its chunks alone while the run is streamed.
   const isEnd = responseId && draft.progress.open.get(keyOf(event))?.responseId === responseId;
   if (parts.length > 0 || event.interrupted || event.turnComplete || isEnd) addParts(draft, event, parts);
@@ -308,13 +318,21 @@ function addParts(draft: Draft, event: Event, parts: readonly MessagePart[]): vo
   // An error after chunks ends their reply; the text so far was shown, and stays.
   const continues = partial ? open?.responseId === responseId : parts.every(({ type }) => type === 'error');
   const before = (continues && chunks?.parts) || [];
-  const ended = interrupted || (errorCode && (chunks || parts.length > 1)) ? 'interrupted' : 'complete';
+  const ended =
+    interrupted || (errorCode && (chunks || parts.some(({ type }) => type !== 'error'))) ? 'interrupted' : 'complete';
   let at = chunks ? index : messages.length;
-  // A session that is read after a run has the user's message, which the run did not repeat.
-  if (!chunks && author === 'user')
-    for (let i = at - 1; i >= 0 && (messages[i]?.timestamp ?? 0) >= timestamp; i--)
+  if (author === 'user') {
+    // A session that is read after a run has the user's message, which the run did not repeat.
+    for (let i = at - 1; !chunks && i >= 0 && (messages[i]?.timestamp ?? 0) >= timestamp; i--)
       if (messages[i]?.invocationId === invocationId && messages[i]?.author !== author) at = i;
-  messages.splice(at, chunks ? 1 : 0, {
+  } else if (!partial) {
+    // Agents side by side begin in one order and end in another, in which the session has them.
+    const isOpen = (each?: Message): boolean =>
+      each?.status === 'streaming' && each.invocationId === invocationId && each.author !== 'user';
+    while (isOpen(messages[at - 1])) at--;
+  }
+  if (chunks) messages.splice(index, 1);
+  messages.splice(at, 0, {
     id,
     invocationId,
     author,
@@ -332,12 +350,14 @@ function addResponses(draft: Draft, event: Event): void {
     const { id } = response;
     const answered = draft.requests.find((each) => each.id === id);
     const waiting = draft.requests.filter((each) => each.id !== id);
+    // A long-running tool returns a first status. Its result comes in a message.
+    const isFirst = event.author !== 'user' && hasId(draft.progress.seen, `later ${branch} ${id}`);
     const isAbout = (each: PersonRequest): boolean => each.callId === id && each.branch === branch;
     draft.requests = waiting.map((each) => (isAbout(each) ? { ...each, responded: event } : each));
     if (answered) {
       const { confirmed, error } = response.response ?? {};
       // A request with an error was cancelled, together with its call.
-      if (!error)
+      if (!error && !isFirst)
         changeCall(draft, answered, answered.callId, (call) => ({
           ...call,
           status: confirmed === false ? 'rejected' : 'running',
@@ -347,7 +367,8 @@ function addResponses(draft: Draft, event: Event): void {
       if (error || responded.timestamp > timestamp) addResponses(draft, responded);
     }
     // A tool that asks the person returns before the answer, and is then run again.
-    if (!waiting.some(isAbout)) changeCall(draft, event, id, (call) => withResponse(call, response, timestamp));
+    if (waiting.some(isAbout)) continue;
+    changeCall(draft, event, id, (call) => withResponse(call, response, timestamp, isFirst ? 'waiting' : 'completed'));
   }
 }
 
@@ -372,6 +393,8 @@ function addRequests(draft: Draft, event: Event): void {
     const request = call && requestOf(event, call);
     if (!request || draft.requests.some(({ id }) => id === request.id)) continue;
     draft.requests = [...draft.requests, request];
+    if (request.kind === 'call')
+      draft.progress.seen = withId(draft.progress.seen, `later ${event.branch} ${request.id}`);
     changeCall(draft, request, request.callId, (call) => ({ ...call, status: 'waiting' }));
   }
 }
@@ -453,9 +476,14 @@ function withProgress(call: CallPart, response: Readonly<Record<string, unknown>
   return { ...call, progress: [...call.progress, chunk] };
 }
 
-function withResponse(call: CallPart, { response = {}, parts }: FunctionResponse, endedAt: number): CallPart {
+function withResponse(
+  call: CallPart,
+  { response = {}, parts }: FunctionResponse,
+  endedAt: number,
+  succeeded: 'waiting' | 'completed',
+): CallPart {
   const failed = call.status === 'rejected' ? 'rejected' : 'failed';
-  const status = Object.hasOwn(response, 'error') ? failed : 'completed';
+  const status = Object.hasOwn(response, 'error') ? failed : succeeded;
   return { ...call, status, response, endedAt, parts };
 }
 
