@@ -1,4 +1,13 @@
-import { type BaseAgent, FunctionTool, InMemorySessionService, LlmAgent, Runner, Workflow } from '@eventloom/adk';
+import {
+  type BaseAgent,
+  FunctionTool,
+  InMemorySessionService,
+  LlmAgent,
+  node,
+  RequestInput,
+  Runner,
+  Workflow,
+} from '@eventloom/adk';
 import { type Event, ModelError } from '@eventloom/core';
 import { createServer } from '@eventloom/server';
 import { Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
@@ -157,3 +166,38 @@ test.each(['/run', '/run_sse'])(
     ]);
   },
 );
+
+test('a client follows the run that its text answers, in the process that has the run', async () => {
+  const gate = new Gate();
+  const ask = node(() => new RequestInput({ interruptId: 'city', message: 'Which city?' }), { name: 'ask' });
+  const travel = node(async (_, city: unknown) => (await gate.pass(), `off to ${JSON.stringify(city)}`), {
+    name: 'travel',
+  });
+  const { request } = await open(new Workflow({ name: 'flow', edges: [['START', ask, travel]] }));
+  const body = { appName: 'app', userId: 'ann', sessionId: 's' };
+  const asked = await request('POST', '/run_sse', { ...body, newMessage: HELLO });
+  await asked.text();
+  const answered = await request('POST', '/run_sse', {
+    ...body,
+    newMessage: { role: 'user', parts: [{ text: 'Oslo' }] },
+  });
+  const id = asked.headers.get('eventloom-invocation-id') ?? '';
+  expect(answered.headers.get('eventloom-invocation-id')).toBe(id);
+  const followed = await request('GET', `${SESSION}/runs/${id}`, undefined, { 'last-event-id': '2' });
+  gate.open();
+  expect(await followed.text()).toContain('off to');
+  expect(await answered.text()).toContain('off to');
+});
+
+test('a run that a server starts again after another run of its session has the fields of the ADK in its events', async () => {
+  const sessionService = new InMemorySessionService();
+  const flow = new Workflow({ name: 'flow', edges: [['START', node(() => 'done', { name: 'only' })]] });
+  const runner = new Runner({ appName: 'app', agent: flow, sessionService });
+  const refused = runner.runAsync({ userId: 'ann', sessionId: 's', newMessage: HELLO });
+  await expect(refused.next()).rejects.toMatchObject({ code: 'SESSION_NOT_FOUND' });
+  await sessionService.createSession({ appName: 'app', userId: 'ann', sessionId: 's' });
+  const ids: unknown[] = [];
+  for await (const { longRunningToolIds } of refused.retry()) ids.push(longRunningToolIds);
+  expect(ids).toEqual(ids.map(() => []));
+  expect(ids).not.toEqual([]);
+});

@@ -213,7 +213,10 @@ export class AdkRunner extends Runner {
     if (text === undefined) return withAdkEnds(super.runAsync(withRunConfig(params)), params, this.hidesBookkeeping);
     // The run reads its parameters when it begins.
     const asked: { newMessage?: Content | undefined } & AdkRunAsyncParams = withRunConfig({ ...params });
-    return withAdkEnds(super.runAsync(asked), params, this.hidesBookkeeping, async () => {
+    const stream = super.runAsync(asked);
+    // The text may become an answer when the run begins.
+    Object.defineProperty(stream, 'start', { value: 'answers' });
+    return withAdkEnds(stream, params, this.hidesBookkeeping, async () => {
       const sent = await readSentMessage(this, params, asked.requestId ?? asked.runConfig?.requestId);
       const events = sent ? [] : await readRecentEvents(this, params);
       const answer = sent
@@ -425,6 +428,8 @@ function withAdkEnds(
       throw AgentError.isInstance(error) ? error.cause : error;
     }
   };
+  const retry = stream.retry.bind(stream);
+  stream.retry = () => withAdkEnds(retry(), params, hidesBookkeeping, prepare);
   return stream as AdkRunStream;
 }
 

@@ -17,7 +17,7 @@ import type { EventCommitter } from './event-committer.ts';
 import { run } from './run.ts';
 import { type AskedRun, ChunkShortcut } from './chunk-shortcut.ts';
 import type { EndOfRun } from './run-end.ts';
-import type { RunInput, RunStart } from './run-request.ts';
+import { type RunInput, type RunStart, startOfMessage } from './run-request.ts';
 import type { RunStream } from './run-stream.ts';
 import type { Runner } from './runner.ts';
 import type { SessionHolder } from './session-lock.ts';
@@ -79,6 +79,12 @@ export class RunControl implements RunStream, SessionHolder, AskedRun {
     // The run checks its parameters when it begins, and then refuses a value that is not a signal.
     this.signal = typeof signal?.aborted === 'boolean' ? signal : undefined;
     this.#events = new ChunkShortcut(this, run(runner, input, this));
+  }
+
+  get start(): RunStart['kind'] {
+    if (this.#input.method === 'runLive') return 'live';
+    const { invocationId, newMessage } = this.#input.params;
+    return invocationId === undefined ? startOfMessage(newMessage) : 'resume';
   }
 
   /** Moves `offset` to an event with this sequence number, which is about to be yielded. Returns the event. */

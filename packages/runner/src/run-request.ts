@@ -265,10 +265,7 @@ export function parseRunRequest(runner: Runner, input: RunInput): RunRequest {
   };
 }
 
-/** The kind of a start, for a run that is not live. */
-export type StartKind = Exclude<RunStart['kind'], 'live'>;
-
-/** Decides what a message starts that is sent without an `invocationId`. The hub of a server asks as well, before the run is parsed. */
+/** Decides what a message starts that is sent without an `invocationId`. */
 export function startOfMessage(message: Content | undefined): 'message' | 'answers' {
   return message && answeredCallIds(message).length > 0 ? 'answers' : 'message';
 }

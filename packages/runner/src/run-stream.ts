@@ -13,6 +13,12 @@ export interface RunStream extends AsyncGenerator<Event, void, undefined> {
    * session.
    */
   readonly offset: number;
+  /**
+   * The start of the run, as its parameters say. Only a `message` surely starts a new run: `answers` may continue the run that asked.
+   *
+   * @internal
+   */
+  readonly start: 'message' | 'answers' | 'resume' | 'live';
   /** The sequence number of the run's message in its session. 0 until the run has begun. @internal */
   readonly firstSeq: number;
   /**

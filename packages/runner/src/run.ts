@@ -53,7 +53,7 @@ export async function* run(
   const toolsetsClosed = runner.toolsets?.runBegins();
   try {
     if (toolsetsClosed) await toolsetsClosed;
-    request = parseRunRequest(runner, input); // The only place that decides the kind of a run: message, answers, resume or live.
+    request = parseRunRequest(runner, input); // Its start: a message, answers, a resume or a live run.
     control.watch(request.start);
     const locking = lockForRun(runner, request, control);
     locked = locking instanceof Promise ? await locking : locking;

@@ -1,4 +1,3 @@
 // Parts of the runner package that other Eventloom packages build on. Not for users: names here change without notice.
 
-export { type StartKind, startOfMessage } from '../run-request.ts';
 export { leftCalls, type LeftCalls, respondTo } from '../left-calls.ts';

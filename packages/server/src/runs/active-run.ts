@@ -1,7 +1,6 @@
 import { type EventloomError, type Platform, RunAbortedError, type SessionKey } from '@eventloom/core';
 import type { RunStream } from '@eventloom/runner';
-import type { StartKind } from '@eventloom/runner/internal';
-import type { RunLog } from './run-log.ts';
+import { eventPosition, type RunLog } from './run-log.ts';
 
 /** The stream of a run, as an `ActiveRun` records it. */
 export interface RecordedRun extends Omit<
@@ -19,7 +18,6 @@ interface ActiveRunParams {
   /** Aborts the stream. */
   readonly controller: AbortController;
   readonly name: string;
-  readonly start: StartKind;
   readonly waitingId: string | undefined;
 }
 
@@ -40,8 +38,11 @@ export class ActiveRun {
   name: string;
   /** The stream that is recorded: another one after each retry. */
   stream: RecordedRun;
-  /** The kind of the run's start. Answers and a resume continue another run: its id and the first position of its log are known later. */
-  readonly start: StartKind;
+  /**
+   * The start of the run. Answers may continue another run, and a resume does: its id and the first position of its log are known once the
+   * run has begun.
+   */
+  readonly start: RecordedRun['start'];
   /** Id of a request that waits to continue a run, by which other processes find it; undefined for other runs, and without a request id. */
   readonly waitingId: string | undefined;
   /** True once the run has its session and its message is stored. */
@@ -53,13 +54,13 @@ export class ActiveRun {
   readonly #controller: AbortController;
   #begun: PromiseWithResolvers<boolean> | undefined;
 
-  constructor({ log, stream, controller, name, start, waitingId }: ActiveRunParams) {
+  constructor({ log, stream, controller, name, waitingId }: ActiveRunParams) {
     this.key = log.key;
     this.log = log;
     this.stream = stream;
     this.#controller = controller;
     this.name = name;
-    this.start = start;
+    this.start = stream.start;
     this.waitingId = waitingId;
   }
 
@@ -81,7 +82,10 @@ export class ActiveRun {
   /** Records that the run has its session and its message is stored. */
   noteBegun(stream: RecordedRun): void {
     this.hasBegun = true;
-    this.log.beginAt(stream.invocationId, stream.attempt, stream.beginOffset);
+    const { log } = this;
+    log.invocationId = stream.invocationId;
+    log.attempt = stream.attempt;
+    if (stream.beginOffset > 0) log.startAfter(eventPosition(stream.beginOffset));
     this.#begun?.resolve(true);
   }
 

@@ -11,7 +11,6 @@ import {
 } from '@eventloom/core';
 import { within } from '@eventloom/core/internal';
 import type { RunAsyncParams, Runner } from '@eventloom/runner';
-import { startOfMessage } from '@eventloom/runner/internal';
 import { ServerBusyError } from '../errors.ts';
 import type { RequestQuota, UserQuotas } from '../http/user-quotas.ts';
 import { boundsOf, type ServerLimits } from '../server-limits.ts';
@@ -129,7 +128,6 @@ export class RunHub {
   start(runner: HostedRunner, params: RunAsyncParams, options: StartOptions = {}): ActiveRun {
     const { userId, sessionId, newMessage, invocationId: resumed, runConfig: given } = params;
     const { failsOnOpenRun = false, quota } = options;
-    const start = resumed === undefined ? startOfMessage(newMessage) : 'resume';
     const key = { appName: runner.appName, userId, sessionId };
     const onOpenRun = given?.onOpenRun ?? runner.runConfig?.onOpenRun ?? 'finish';
     const onBusy = given?.onBusy ?? runner.runConfig?.onBusy ?? 'queue';
@@ -150,11 +148,12 @@ export class RunHub {
     const ifKnown = requestId === undefined ? undefined : 'reject';
     const stream = runner.runAsync({ ...params, runConfig, ifKnown, bounds: this.#bounds, abortSignal });
     const invocationId = resumed ?? stream.invocationId;
+    const { start } = stream;
     // Answers to an active run are listed as that run once they have its session.
     const name = runName(key, isInFlight ? this.platform.newUuid() : invocationId);
     const waitingId = start === 'message' || requestId === undefined ? undefined : this.platform.newUuid();
     const log = new RunLog(this.#memory, { key, invocationId, requestId });
-    const run = new ActiveRun({ log, stream, controller, name, start, waitingId });
+    const run = new ActiveRun({ log, stream, controller, name, waitingId });
     this.#active.set(name, run);
     if (start === 'message') log.publication = this.#relay?.publish(log);
     else if (waitingId !== undefined) log.publication = this.#relay?.publish(waitingRequest(run, waitingId));

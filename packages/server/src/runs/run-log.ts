@@ -108,19 +108,9 @@ export class RunLog implements RelayedLog {
     return this.#frames.length - this.#dropped;
   }
 
-  /**
-   * Sets what is known once the run has its session: its id, its attempt, and the offset at which this log begins. Earlier frames are in
-   * the session.
-   */
-  beginAt(invocationId: string, attempt: number, offset: number): void {
-    this.invocationId = invocationId;
-    this.attempt = attempt;
-    this.#offset = offset;
-    if (offset > 0) this.startAfter(eventPosition(offset));
-  }
-
   /** Starts an empty log after a position. Earlier frames are in the session. */
   startAfter(position: number): void {
+    this.#offset = offsetOf(position);
     this.beginPosition = position;
     this.gonePosition = position;
     this.lastPosition = position;
