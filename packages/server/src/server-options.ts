@@ -2,7 +2,7 @@ import { ConfigurationError, type Platform } from '@eventloom/core';
 import { checkOptions, wrongOption, type OptionRules } from '@eventloom/core/internal';
 import { Runner } from '@eventloom/runner';
 import { isBasePath } from './http/base-path.ts';
-import { originToWrite } from './http/request-guard.ts';
+import { originToWrite } from './http/request-body.ts';
 import type { RunConfigHook } from './http/run-policy.ts';
 import type { Protocol } from './protocol.ts';
 import type { LiveEndpoint } from './live-endpoint.ts';

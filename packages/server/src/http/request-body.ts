@@ -301,3 +301,9 @@ export function shownAddress(address: string): string {
   const shown = address.toWellFormed().replace(/[^\x21-\x7e]+/g, encodeURIComponent);
   return shown.length > MAX_CHARS ? `${shown.slice(0, MAX_CHARS)}…` : shown;
 }
+
+/** Returns what to write in place of a text that is not an origin: the origin of the address, or an example if it is no web address. */
+export function originToWrite(text: unknown, example: string): string {
+  const isAddress = typeof text === 'string' && /^https?:/i.test(text) && URL.canParse(text);
+  return isAddress ? `write ${JSON.stringify(new URL(text).origin)}` : `write it like ${example}`;
+}

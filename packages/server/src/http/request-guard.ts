@@ -69,12 +69,6 @@ export function isAllowedOrigin(origin: string, host: string, origins: readonly 
   return URL.canParse(origin) && new URL(origin).host === host;
 }
 
-/** Returns what to write in place of a text that is not an origin: the origin of the address, or an example if it is no web address. */
-export function originToWrite(text: unknown, example: string): string {
-  const isAddress = typeof text === 'string' && /^https?:/i.test(text) && URL.canParse(text);
-  return isAddress ? `write ${JSON.stringify(new URL(text).origin)}` : `write it like ${example}`;
-}
-
 /** Characters that a URL parser removes. */
 const DROPPED = /[\t\n\r]/g;
 /** Finds a segment `.` or `..`, encoded or not. Web addresses count a backslash as a slash. */

@@ -1,8 +1,7 @@
 import { ConfigurationError, decodeBase64, InvalidRequestError } from '@eventloom/core';
 import { checkOptions, describeKind, isRecord, type OptionRules } from '@eventloom/core/internal';
 import { ForbiddenError } from '../errors.ts';
-import { quotedName, shownAddress } from '../http/request-body.ts';
-import { originToWrite } from '../http/request-guard.ts';
+import { originToWrite, quotedName, shownAddress } from '../http/request-body.ts';
 
 /** Options of webhooks, which notify other servers of the ends of runs. */
 export interface WebhookOptions {
