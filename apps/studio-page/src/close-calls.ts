@@ -1,5 +1,5 @@
 import type { Event } from '@eventloom/core';
-import { Calls, isAsked } from '@eventloom/core/internal';
+import { Calls, stateOf } from '@eventloom/core/internal';
 
 const NO_ACTIONS = { stateDelta: {}, artifactDelta: {} };
 
@@ -21,9 +21,8 @@ export function closeCalls(given: readonly Event[]): readonly Event[] {
   const common = { id: '', timestamp: events.at(-1)?.timestamp ?? 0, actions: NO_ACTIONS };
   // Requests come after the calls that they are about, and are answered first, as in a run.
   const responses = calls.all.toReversed().flatMap((call): Event[] => {
-    const isOpen = call.responses.length === 0 || isAsked(call);
     // A response to a call that was repeated would belong to the newest one.
-    if (!isOpen || calls.newest(call.id, call.branch) !== call) return [];
+    if (stateOf(call) === 'done' || calls.isReplaced(call)) return [];
     const { id, event } = call;
     const { author, invocationId, executionId, branch } = event;
     const name = call.call.name ?? '';

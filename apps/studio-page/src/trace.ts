@@ -1,5 +1,5 @@
 import type { Event } from '@eventloom/core';
-import { Calls, isAsked } from '@eventloom/core/internal';
+import { Calls, stateOf } from '@eventloom/core/internal';
 import { callKey } from './given-answers.ts';
 import type { KeptSpan, ModelPrice } from './studio-client.ts';
 
@@ -220,7 +220,8 @@ function toolSpans(event: Event, calls: Calls, depth: number, runEnd: number): S
     const response = responses.at(-1);
     const given = requests.at(-1)?.responses.at(-1)?.event;
     // A tool that asks the person first returns an error, and runs again after the answer.
-    const isAsking = isAsked(made);
+    const state = stateOf(made);
+    const isAsking = state === 'asked' || state === 'decided';
     const hasError = response !== undefined && 'error' in response.response;
     return {
       id: `tool-${event.id}-${index}`,
@@ -230,7 +231,7 @@ function toolSpans(event: Event, calls: Calls, depth: number, runEnd: number): S
       // The wait for the person has its own bar.
       start: given && !isAsking ? given.timestamp : event.timestamp,
       end: (isAsking ? undefined : response?.event.timestamp) ?? runEnd,
-      isOpen: !response || isAsking,
+      isOpen: state !== 'done',
       isFailed: hasError && !isAsking,
       isWait: isAsking || Object.hasOwn(REQUESTS, call.name ?? ''),
       details: {},

@@ -58,7 +58,7 @@ interface RemoteConversation {
 /** Reads the events that the agent sees, from the newest one back to the last one of its own. */
 export function readConversation(context: InvocationContext): RemoteConversation {
   const { agent, branch, executionId, invocation, invocationId, resumedFrom, session } = context;
-  const calls = Calls.of(session, invocation.derived);
+  const calls = Calls.of(invocation);
   const unseen: Event[] = [];
   for (const event of newestFirst(session.events)) {
     if (!isVisibleOn(event.branch, branch)) continue;

@@ -99,7 +99,7 @@ function noteLostRun(found: ProgramSession, calls: Calls): void {
   const { invocationId } = last;
   const first = found.events.find((event) => event.invocationId === invocationId);
   if (!first || beginsResumableRun(first)) return;
-  if (calls.open(invocationId).some(({ isLongRunning, isImported }) => !isLongRunning && !isImported))
+  if (calls.unanswered(invocationId).some(({ isLongRunning, isImported }) => !isLongRunning && !isImported))
     found.openRun = { invocationId, resumable: false, attempts: 1 };
 }
 

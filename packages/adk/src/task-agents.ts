@@ -96,9 +96,9 @@ export async function* runTasks(
 
 /** Returns the open calls of tasks that the agent of the context made, oldest first. */
 function openTasks(context: InvocationContext, tools: readonly TaskAgentTool[]): SessionCall[] {
-  const { agent, session, invocation } = context;
+  const { agent, invocation } = context;
   const names = new Set(tools.map(({ name }) => name));
-  return Calls.of(session, invocation.derived).all.filter(
+  return Calls.of(invocation).all.filter(
     ({ call, event, branch, responses, isImported }) =>
       responses.length === 0 &&
       !isImported &&

@@ -76,7 +76,7 @@ export function getPendingUserInputRequests(events: readonly Event[]): UserInput
   requireEvents('getPendingUserInputRequests', events);
   const calls = new Calls(events);
   return calls.all.flatMap((call) => {
-    const isPending = call.responses.length === 0 && calls.newest(call.id, call.branch) === call;
+    const isPending = call.responses.length === 0 && !calls.isReplaced(call);
     return (isPending && requestIn(call.call, call.event.author)) || [];
   });
 }

@@ -6,7 +6,7 @@ import {
   type JsonObject,
   type JsonValue,
 } from '@eventloom/core';
-import { askedCallId, Calls, inputRequestOf, isCancelled } from '@eventloom/core/internal';
+import { answerOf, askedCallId, Calls, inputRequestOf, isCancelled } from '@eventloom/core/internal';
 import {
   askingRun,
   START_RUN,
@@ -109,14 +109,14 @@ export class GraphRecord {
 
   /** Reads the users' answers. A node's question with an expired answer is dropped, and the node asks again. */
   readAnswers(context: InvocationContext): void {
-    const { session, invocation } = context;
+    const { invocation } = context;
     if (this.#questions.size === 0) return;
-    const calls = Calls.of(session, invocation.derived);
+    const calls = Calls.of(invocation);
     const answered = (question: AskedQuestion): AskedQuestion[] => {
       const asked = calls.madeIn(question.event)[question.index];
       // A question that was cancelled with an agent around the graph is asked again.
       if (asked && isCancelled(asked)) return [];
-      const response = asked?.responses.findLast(({ event }) => event.author === 'user')?.response;
+      const response = asked && answerOf(asked)?.response;
       if (!response) return [question];
       // A tool's request is kept, so that the tool learns that it expired.
       if (response['expired'] === true && askedCallId(question.call) === undefined) return [];

@@ -62,8 +62,8 @@ export class KnownCalls {
    * calls with the same id.
    */
   find(id: string): FoundCall | undefined {
-    const { session, invocation, branch } = this.#context;
-    const found = Calls.of(session, invocation.derived).newest(id, branch);
+    const { invocation, branch } = this.#context;
+    const found = Calls.of(invocation).newest(id, branch);
     if (!found) return undefined;
     const { call, event, eventIndex } = found;
     const isKnown = this.#stretches.some(({ from, to }) => eventIndex >= from && eventIndex < to);

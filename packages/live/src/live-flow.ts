@@ -375,7 +375,7 @@ async function resumeAnswered(
 ): Promise<void> {
   const { session, invocation } = turn.context;
   const stored = session.events.findLast(({ id }) => id === event.id);
-  const answered = stored ? Calls.of(session, invocation.derived).respondedIn(stored) : [];
+  const answered = stored ? Calls.of(invocation).respondedIn(stored) : [];
   for (const theirs of [turn, ...otherAgents(turn, answered)]) {
     const { toRun } = answersTo(answered, theirs.context);
     if (toRun.size === 0) continue;

@@ -83,9 +83,9 @@ export class LiveToolCalls {
       guard.abort(new DOMException('the model cancelled the call', 'AbortError'));
     }
     const { context, flow, session: service } = this.#params;
-    const { session, invocation, invocationId, branch } = context;
+    const { invocation, invocationId, branch } = context;
     service.tookBack(ids);
-    for (const waiting of Calls.of(session, invocation.derived).waitingIn(invocationId)) {
+    for (const waiting of Calls.of(invocation).waitingIn(invocationId)) {
       const { call } = waiting;
       if (waiting.branch !== branch || !others.has(call.id ?? '')) continue;
       const responses = new CallResponses({ ...this.#params, call, tool: undefined });

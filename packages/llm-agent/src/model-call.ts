@@ -269,8 +269,8 @@ export class ModelCall implements ReplyInProgress {
     const { invocation, branch, platform } = this.#turn.context;
     const streamed = this.#callIds[index];
     if (streamed && streamed.name === name && streamed.modelId === id) return streamed.id;
-    const ofSession = Calls.of(invocation.session, invocation.derived);
-    let isRepeated = id !== undefined && (ofSession.newest(id, branch) !== undefined || ofSession.isAwaited(id));
+    const ofSession = Calls.of(invocation);
+    let isRepeated = id !== undefined && ofSession.isTaken(id, branch);
     for (let at = 0; id && at < index; at++) {
       const earlier = this.#callIds[at];
       if (earlier?.modelId === id || earlier?.id === id) isRepeated = true;
@@ -289,8 +289,7 @@ export class ModelCall implements ReplyInProgress {
     const { branch } = this.#turn.context;
     const nameOf = (number: number): string => `adk-${id}-${number}`;
     const isTaken = (number: number): boolean =>
-      ofSession.newest(nameOf(number), branch) !== undefined ||
-      ofSession.isAwaited(nameOf(number)) ||
+      ofSession.isTaken(nameOf(number), branch) ||
       this.#callIds.slice(0, index).some((call) => call.id === nameOf(number));
     let [taken, free] = [1, 2];
     while (isTaken(free)) [taken, free] = [free, 2 * free];

@@ -4,8 +4,9 @@ import {
   confirmationOf,
   inputOf,
   inputRequestOf,
-  isSettled,
   openAnswers,
+  openRequests,
+  stateOf,
   type SessionCall,
   refusalOf,
 } from '@eventloom/core/internal';
@@ -60,7 +61,7 @@ export async function* finishAnsweredStep(turn: AgentTurn): AsyncGenerator<Event
   while (events[first - 1]?.author === 'user' && events[first - 1]?.invocationId === events[last]?.invocationId)
     first--;
   const messages = new Set([...(resumedLog?.events.filter(isMessage) ?? []), ...events.slice(first, last + 1)]);
-  const calls = Calls.of(session, invocation.derived);
+  const calls = Calls.of(invocation);
   const { toRun, waiting } = answersTo(
     [...messages].flatMap((message) => calls.respondedIn(message)),
     context,
@@ -113,16 +114,16 @@ export function answersTo(
   const waits = (call: SessionCall): boolean =>
     call.event.author === agent.name &&
     ((call.isLongRunning && call.responses.length === 0) ||
-      (toRun.get(call.id)?.call !== call.call && openRequests(call).some(isUnanswered)));
+      (toRun.get(call.id)?.call !== call.call && stateOf(call) === 'asked'));
   return { toRun, waiting: [...replies].flat().filter(waits) };
 }
 
 /** Returns undefined without open requests, and while a request is unanswered and no answer refuses the call. */
 function toAnsweredCall(call: SessionCall): AnsweredCall | undefined {
-  const open = openRequests(call);
+  const open = openRequests(call).toReversed();
   const refusal = firstOf(open, refusalIn);
   const isRejected = open.some((request) => confirmationIn(request)?.confirmed === false);
-  if (!refusal && !isRejected && open.some(isUnanswered)) return undefined;
+  if (!refusal && !isRejected && stateOf(call) === 'asked') return undefined;
   const [newest, ...earlier] = openAnswers(call).map(({ event: { invocationId, id } }) => ({
     invocationId,
     eventId: id,
@@ -139,15 +140,6 @@ function toAnsweredCall(call: SessionCall): AnsweredCall | undefined {
     eventId: newest.eventId,
     earlier,
   };
-}
-
-/** Returns the unsettled requests about the call, newest first. */
-function openRequests({ requests }: SessionCall): SessionCall[] {
-  return requests.filter((request) => !isSettled(request)).reverse();
-}
-
-function isUnanswered({ responses }: SessionCall): boolean {
-  return responses.length === 0;
 }
 
 function confirmationIn({ call, responses }: SessionCall): ToolConfirmation | undefined {

@@ -10,7 +10,9 @@ import {
   FINISH_TASK,
   getOwn,
   isFailure,
-  isAsked,
+  answerOf,
+  openRequests,
+  stateOf,
   isWholeReply,
   newestEntries,
   type Execution,
@@ -79,7 +81,7 @@ async function* finishLastStep(
  * response, so that the model replied.
  */
 function isAnsweredSince({ agent, branch, session, invocation }: InvocationContext, reply: Event): boolean {
-  const calls = Calls.of(session, invocation.derived);
+  const calls = Calls.of(invocation);
   for (const [, event] of newestEntries(session.events)) {
     if (event.id === reply.id) return false;
     if (event.author !== 'user') continue;
@@ -106,11 +108,10 @@ function finishCalls(turn: AgentTurn, reply: Event, resumedFrom: Execution): Asy
 }
 
 /** Returns the replies with a call that requested a person's answer and has no result. The model may have replied since. */
-function askingReplies({ session, invocation }: InvocationContext, replies: readonly Event[]): Event[] {
+function askingReplies({ invocation }: InvocationContext, replies: readonly Event[]): Event[] {
   if (!replies.some(({ actions }) => actions.requestedToolConfirmations)) return [];
-  const { all } = Calls.of(session, invocation.derived);
-  const asking = new Set(all.filter(isAsked).map(({ event }) => event.id));
-  return replies.filter(({ id }) => asking.has(id));
+  const calls = Calls.of(invocation);
+  return replies.filter((reply) => calls.madeIn(reply).some((call) => openRequests(call).length > 0));
 }
 
 /** Returns true for a reply of the model, the result of its code, and its failure; false for events of tools and callbacks. */
@@ -156,14 +157,14 @@ class OpenStep {
       const running = open.map(({ call }) => call);
       yield* this.#pass(new RunningCalls({ turn: this.#turn, calls: running, tools, eventId, entries, asked }), result);
     }
-    const { toRun } = answersTo(withRequests(this.#readCalls()).filter(isAnsweredByUser), this.#context);
+    const { toRun } = answersTo(withRequests(this.#readCalls()).filter(answerOf), this.#context);
     if (toRun.size > 0) yield* this.#pass(startAnswered({ turn: this.#turn, tools, eventId, entries }, toRun));
     if (result && this.#turn.agent.mode !== 'task') {
       const hasText = this.#later.at(-1)?.content?.parts?.some(({ text }) => text !== undefined) ?? false;
       if (!hasText) yield toOutputEvent(this.#turn, result.value);
       return 'ends';
     }
-    const unfinished = this.#readCalls().filter(isUnfinished);
+    const unfinished = this.#readCalls().filter((call) => stateOf(call) !== 'done');
     if (unfinished.length > 0) {
       this.#context.pause();
       return unfinished.every((call) => this.#asksBesideModel(call)) ? 'asks' : 'waits';
@@ -192,10 +193,11 @@ class OpenStep {
 
   /** Reads the calls of the reply that the runtime runs, with their stored responses and requests. */
   #readCalls(): readonly SessionCall[] {
-    const { session, invocation } = this.#context;
-    const { all } = Calls.of(session, invocation.derived);
+    const { invocation } = this.#context;
     const toRun = new Set(callsToRun(this.#reply.content?.parts).map(({ id }) => id));
-    return all.filter(({ event, call }) => event.id === this.#reply.id && toRun.has(call.id));
+    return Calls.of(invocation)
+      .madeIn(this.#reply)
+      .filter(({ call }) => toRun.has(call.id));
   }
 
   /** Returns true if another run already continued the turn: the agent's model replied there after one of these responses. */
@@ -235,7 +237,7 @@ function responsesIn(calls: readonly SessionCall[]): readonly CallResponse[] {
  * starts if its tool may wait.
  */
 function callsToStart(calls: readonly SessionCall[], tools: CallBatch['tools']): SessionCall[] {
-  const unanswered = calls.filter((call) => !isAnsweredByUser(call));
+  const unanswered = calls.filter((call) => !answerOf(call));
   if (responsesIn(calls).every(({ event }) => event.author === 'user')) return unanswered;
   return unanswered.filter(({ call, responses }) => responses.length === 0 && mayWait(getOwn(tools, call.name ?? '')));
 }
@@ -252,13 +254,4 @@ function endsTurn({ author, actions }: Event): boolean {
 /** True for a tool whose call may wait: it runs again when it has no response beside calls that have theirs. */
 function mayWait(tool: BaseTool | undefined): boolean {
   return tool !== undefined && (tool.resumesCalls || (tool.isIdempotent && !tool.isLongRunning));
-}
-
-function isAnsweredByUser({ responses }: SessionCall): boolean {
-  return responses.some(({ event }) => event.author === 'user');
-}
-
-/** Returns true if a call has no response, because it waits, or a request about the call is not settled. */
-function isUnfinished(call: SessionCall): boolean {
-  return call.responses.length === 0 || isAsked(call);
 }

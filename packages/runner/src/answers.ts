@@ -22,10 +22,11 @@ import {
   isPersonRequest,
   isRecord,
   isOfWorkflowNode,
-  isSettled,
   newestFirst,
+  openRequests,
   readCredential,
   type SessionCall,
+  stateOf,
   tryParseJson,
 } from '@eventloom/core/internal';
 import { ValueSchema } from '@eventloom/tools';
@@ -72,7 +73,7 @@ export function matchMessage(
 ): Promise<MatchedMessage> | MatchedMessage {
   if (answeredCallIds(message).length === 0) return { message, calls: [], answers: undefined };
   const { events } = loaded.session;
-  const calls = Calls.of(loaded.session, loaded.derived);
+  const calls = Calls.of(loaded);
   const onlyRun = resumed && invocationId;
   const workingRun = start.kind === 'live' || (resumed && lock.run?.wasOpen === true) ? invocationId : undefined;
   const params = { events, calls, invocationId: onlyRun, workingRun, platform, requestTtlMs, credentialService };
@@ -186,14 +187,26 @@ export class PersonAnswers {
     }
     if (this.#given.has(id)) failAnswer(id, 'is answered twice in the message');
     if (askedCallId(call) === undefined && this.#isContinued(request)) failAnswer(id, 'has already been answered');
-    if (request.about && isSettled(request))
+    if (request.about && !openRequests(request.about).includes(request))
       failAnswer(id, 'has already been answered, and its tool call has completed');
-    const { calls, workingRun } = this.#params;
-    if (calls.isAnswered(request, workingRun)) failAnswer(id, 'has already been answered');
+    if (this.#isAnswerUsed(request)) failAnswer(id, 'has already been answered');
     this.#checkSameQuestion(request);
     this.#given.set(id, undefined);
     const answer = await this.#read(response.response ?? {}, request);
     return { id, name: call.name ?? '', response: answer };
+  }
+
+  /**
+   * True if a request about a tool call has an answer that is used: the call waits for the answer to another request, or
+   * the run of the answer works with it. A later answer replaces one that nobody used.
+   */
+  #isAnswerUsed({ about, responses }: SessionCall): boolean {
+    const { calls, workingRun } = this.#params;
+    if (responses.length > 0 && about && stateOf(about) === 'asked') return true;
+    return responses.some(
+      ({ event: { invocationId } }) =>
+        invocationId === workingRun || (about !== undefined && calls.canContinue(invocationId)),
+    );
   }
 
   /** Refuses answers to one question that an agent asked in several runs: the run that they begin would use one of them. */

@@ -14,9 +14,9 @@ import {
   Calls,
   enclosureOf,
   isOfWorkflowNode,
-  isAsked,
   ledgerCallId,
   openAnswers,
+  stateOf,
   mergeEventActions,
 } from '@eventloom/core/internal';
 import { takesLateAnswers } from './pick-agent.ts';
@@ -91,7 +91,7 @@ export function leftCalls(
             enclosureOf(event.branch) !== '' || isOfWorkflowNode(event) || !takesLateAnswers(root, event.author),
         ),
   );
-  const running = [...calls.open(invocationId), ...calls.unsettled(invocationId)].filter(isWithin);
+  const running = [...calls.unanswered(invocationId), ...calls.decided(invocationId)].filter(isWithin);
   return { all: new Set([...running, ...cancelled]), cancelled };
 }
 
@@ -100,7 +100,7 @@ export function leftCalls(
  * Graph nodes make no calls, so calls of an agent in a node never count.
  */
 export function isAbandoned(calls: Calls, call: SessionCall): boolean {
-  return calls.enclosing(call).some((around) => around.responses.length > 0 && !isAsked(around));
+  return calls.enclosing(call).some((around) => stateOf(around) === 'done');
 }
 
 /**
@@ -109,7 +109,7 @@ export function isAbandoned(calls: Calls, call: SessionCall): boolean {
  */
 async function leftResponses(ended: Ended, refused?: SizeLimitError): Promise<Event[]> {
   const { lock, loaded } = ended;
-  const left = leftCalls(Calls.of(loaded.session, loaded.derived), ended);
+  const left = leftCalls(Calls.of(loaded), ended);
   // A call that a person was asked about is recorded in the run of the answer.
   const answers = [...left.all].flatMap(openAnswers);
   const entries = new Map<string, ToolLedgerEntry>();

@@ -260,7 +260,7 @@ async function lockToAnswer(
     let answeredId: string | undefined;
     try {
       if (resumedId !== undefined) checkNotIn(request, lock, loaded.session);
-      answeredId = answeredRun(Calls.of(loaded.session, loaded.derived), callIds);
+      answeredId = answeredRun(Calls.of(loaded), callIds);
       if (answeredId === resumedId) {
         if (resumedId !== undefined) return toResumed(runner, request, begun, resumedId);
         const firstSeq = lock.run?.firstSeq ?? 0;
@@ -343,7 +343,7 @@ async function closeIfOver(
   abortSignal: AbortSignal | undefined,
 ): Promise<void> {
   const hasEvents = eventsOfRun(session.events, invocationId).length > 0;
-  if (hasEvents && !Calls.of(session, derived).hasEnded(invocationId)) return;
+  if (hasEvents && !Calls.of({ session, derived }).hasEnded(invocationId)) return;
   await closeRun(runner, { userId, sessionId, invocationId, reason: 'the run cannot be resumed', abortSignal });
 }
 

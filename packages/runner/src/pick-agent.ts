@@ -43,7 +43,7 @@ export function pickAgent(
   const { agent, sessionService } = runner;
   if (resumed) return resumed.picked;
   if (matched && matched.calls.length > 0) {
-    const ofSession = Calls.of(loaded.session, loaded.derived);
+    const ofSession = Calls.of(loaded);
     const calls = matched.calls.map((call) => outsideScopes(call, ofSession));
     return agentOfCalls(agent, calls, (asked) => runner.agentForAnswers(asked));
   }

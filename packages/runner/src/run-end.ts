@@ -180,7 +180,7 @@ export function outcomeOf(failure: EventloomError): RunOutcome {
 
 /** True if calls of the run, or of agents that it called as tools, may lack a response. */
 export function mayLeaveCalls({ locked: { loaded, invocationId }, committer }: RunInvocation): boolean {
-  return committer.hasSubInvocations || Calls.of(loaded.session, loaded.derived).mayLackResponses(invocationId);
+  return committer.hasSubInvocations || Calls.of(loaded).mayLackResponses(invocationId);
 }
 
 /**

@@ -45,7 +45,7 @@ function checkReplacement({ resumed, loaded }: LockedRun, message: Content): voi
   const callIds = answeredCallIds(message);
   const isSameRun = resumed
     ? callIds.length > 0
-    : callIds.length === 0 || answeredRun(Calls.of(loaded.session, loaded.derived), callIds) === undefined;
+    : callIds.length === 0 || answeredRun(Calls.of(loaded), callIds) === undefined;
   if (isSameRun) return;
   throw new InvalidMessageError(
     'newMessage: the message that onUserMessageCallback returned answers another run; return one that answers the same run or none',

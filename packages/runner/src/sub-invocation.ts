@@ -9,6 +9,7 @@ import {
   StreamingMode,
 } from '@eventloom/core';
 import {
+  answerOf,
   Calls,
   enclosureOf,
   reportUnlessStopped,
@@ -139,7 +140,7 @@ class SubInvocationCommitter extends EventCommitter {
       reportUnlessStopped(platform, error);
     }
     if (stored.length === 0) return stored;
-    const calls = Calls.of(ended.loaded.session, ended.loaded.derived);
+    const calls = Calls.of(ended.loaded);
     const shown = stored.filter((event) => calls.respondedIn(event).some(({ isLongRunning }) => isLongRunning));
     for (const event of shown) progress.noteCommitted(event);
     return shown;
@@ -194,8 +195,7 @@ function unaskedRequests(
   const calls = new Calls(recorded);
   if (!calls.all.some(({ isLongRunning }) => isLongRunning)) return () => false;
   const streamed = new Set(stored?.events.map((event) => streamedRecordOf(event)?.id));
-  const lacksAnswer = ({ isLongRunning, responses }: SessionCall): boolean =>
-    isLongRunning && !responses.some(({ event }) => event.author === 'user');
+  const lacksAnswer = (call: SessionCall): boolean => call.isLongRunning && !answerOf(call);
   return (event) => !streamed.has(event.id) && calls.madeIn(event).some(lacksAnswer);
 }
 

@@ -240,9 +240,9 @@ class NodeTurn extends BaseAgent {
   }
 
   /** True while a long-running call of the agent has no result. The node is then not done, whatever the model said meanwhile. */
-  #waits({ invocationId, session, invocation }: InvocationContext): boolean {
+  #waits({ invocationId, invocation }: InvocationContext): boolean {
     const withResult = new Set(this.#agent.tools.flatMap((tool) => (tool instanceof OpenCallTool ? tool.name : [])));
-    return Calls.of(session, invocation.derived)
+    return Calls.of(invocation)
       .longRunningIn(invocationId)
       .some(
         (made) =>

@@ -49,7 +49,7 @@ export class EarlierRuns {
     if (prior.isDone) return done;
     if (asked.size === 0) return undefined;
     const { session, derived } = this.#context.invocation;
-    const calls = Calls.of(session, derived);
+    const calls = Calls.of({ session, derived });
     const made = prior.events.flatMap((event) => calls.madeIn(event));
     const settled = new Set(made.filter((call) => !lacksResult(call)).map(({ id }) => id));
     const open = [...asked.keys()].filter((id) => !answers.has(id) && !settled.has(id));

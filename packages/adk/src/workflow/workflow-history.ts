@@ -266,7 +266,7 @@ function eventsOfRun(context: InvocationContext): { readonly events: Event[]; re
   const ofCall = eventsOfCall(context);
   if (ofCall) return ofThisExecution(context, ofCall);
   const { session } = invocation;
-  const calls = Calls.of(session, invocation.derived);
+  const calls = Calls.of(invocation);
   const recorded = invocation.resumedLog?.events ?? [];
   const known = new Set(recorded.map(({ id }) => id));
   const newest: Event[] = [];
@@ -350,7 +350,7 @@ function eventsOfCall(context: InvocationContext): Event[] | undefined {
 export function openRequests(context: InvocationContext): Event[] {
   const { agent, invocation, invocationId, userContent } = context;
   if (userContent?.parts?.some((part) => part.functionResponse)) return [];
-  const calls = Calls.of(invocation.session, invocation.derived);
+  const calls = Calls.of(invocation);
   const isOpen = ({ call, event }: SessionCall): boolean =>
     isPersonRequest(call) &&
     rootOf(event.nodeInfo?.path) === agent.name &&

@@ -3,7 +3,7 @@ import type { FunctionCall } from '../content/content.ts';
 import { createEvent, type EventParams } from '../event/create-event.ts';
 import type { Event } from '../event/event.ts';
 import { EventTag } from '../event/event-tags.ts';
-import { type SessionCall, Calls, isSettled, callsWithoutResponse } from './calls.ts';
+import { answerOf, type SessionCall, Calls, callsWithoutResponse, openRequests, stateOf } from './calls.ts';
 
 const RUN = { invocationId: 'e-1' };
 
@@ -108,59 +108,98 @@ describe('a request to a person', () => {
   });
 
   test('is settled with the second response to its call since it was made: the first one says that the call waits', () => {
-    const settled = (...events: Event[]) => new Calls(events).all.filter(({ id }) => id === 'q').map(isSettled);
+    const open = (...events: Event[]) => new Calls(events).all.flatMap(openRequests).map(({ id }) => id);
     const events = [calling(['c']), responding('c', 'earlier'), asking('q', 'c'), responding('c', 'waits')];
-    expect(settled(...events)).toEqual([false]);
-    expect(settled(...events, responding('q', 'yes'))).toEqual([false]);
-    expect(settled(...events, responding('c', 'result'))).toEqual([true]);
+    expect(open(...events)).toEqual(['q']);
+    expect(open(...events, responding('q', 'yes'))).toEqual(['q']);
+    expect(open(...events, responding('c', 'result'))).toEqual([]);
   });
 
-  test('of an agent belongs to no call and is settled by its answer', () => {
-    const [request] = new Calls([asking('q')]).all;
-    expect([request?.about, request && isSettled(request)]).toEqual([undefined, false]);
-    expect(new Calls([asking('q'), responding('q', 'yes')]).all.map(isSettled)).toEqual([true]);
+  test('of an agent belongs to no call', () => {
+    expect(new Calls([asking('q')]).all.map(({ about }) => about)).toEqual([undefined]);
   });
 });
 
-describe('open calls of a run', () => {
+describe('the state of a call is', () => {
+  const statesOf = (...events: Event[]) => new Calls(events).all.map(stateOf);
+
+  test('open until it has a response, and then done', () => {
+    expect(statesOf(calling(['c']), waiting('d'))).toEqual(['open', 'open']);
+    expect(statesOf(calling(['c']), responding('c', 1))).toEqual(['done']);
+  });
+
+  test('asked while a request to a person about it has no answer, decided until it has its result, and then done', () => {
+    const events = [calling(['c']), asking('q', 'c'), asking('r', 'c')];
+    expect(statesOf(...events)).toEqual(['asked', 'open', 'open']);
+    events.push(responding('c', 'waits'), responding('q', 'yes'));
+    expect(statesOf(...events)).toEqual(['asked', 'done', 'open']);
+    events.push(responding('r', 'yes'));
+    expect(statesOf(...events)).toEqual(['decided', 'done', 'done']);
+    events.push(responding('c', 'result'));
+    expect(statesOf(...events)).toEqual(['done', 'done', 'done']);
+  });
+
+  test('asked again with a further request, which leaves the earlier one closed', () => {
+    const asked = [calling(['c']), asking('q', 'c'), responding('c', 'waits'), responding('q', 'yes')];
+    const again = [...asked, asking('r', 'c'), responding('c', 'waits')];
+    expect(statesOf(...again)).toEqual(['asked', 'done', 'open']);
+    expect(new Calls(again).all.flatMap(openRequests).map(({ id }) => id)).toEqual(['r']);
+  });
+});
+
+test('the answer to a call is the newest response by a user, not a status of its tool', () => {
+  const answers = (...events: Event[]) => new Calls(events).all.map((call) => answerOf(call)?.response['result']);
+  const user = { author: 'user' };
+  expect(answers(waiting('c'), responding('c', 'status'))).toEqual([undefined]);
+  expect(answers(waiting('c'), responding('c', 1, user), responding('c', 2, user), responding('c', 'status'))).toEqual([
+    2,
+  ]);
+});
+
+test('a newer call with the same id and branch replaces a call', () => {
+  const calls = new Calls([calling(['c']), calling(['c'], { branch: 'x' }), calling(['c'])]);
+  expect(calls.all.map((call) => calls.isReplaced(call))).toEqual([true, false, false]);
+});
+
+describe('unanswered calls of a run', () => {
   test('are its calls without a response, without requests to people', () => {
     const events = [calling(['a', 'b']), responding('a', 1), asking('q', 'b'), calling(['c'], { invocationId: 'e-2' })];
-    expect(new Calls(events).open('e-1').map(({ id }) => id)).toEqual(['b']);
+    expect(new Calls(events).unanswered('e-1').map(({ id }) => id)).toEqual(['b']);
   });
 
   test('do not include a call that the run repeated, unlike one that another run did', () => {
     const events = [calling(['a']), calling(['a'])];
-    expect(new Calls(events).open('e-1')).toHaveLength(1);
-    expect(new Calls([...events, calling(['a'], { invocationId: 'e-2' })]).open('e-1')).toHaveLength(1);
-    expect(new Calls([...events, responding('a', 1)]).open('e-1')).toEqual([]);
+    expect(new Calls(events).unanswered('e-1')).toHaveLength(1);
+    expect(new Calls([...events, calling(['a'], { invocationId: 'e-2' })]).unanswered('e-1')).toHaveLength(1);
+    expect(new Calls([...events, responding('a', 1)]).unanswered('e-1')).toEqual([]);
   });
 });
 
-describe('unsettled calls of a run', () => {
+describe('decided calls of a run', () => {
   const e2 = { invocationId: 'e-2' };
   const begun2 = createEvent({ ...e2, author: 'user', actions: { agentState: { resumable: true } } });
   const ended2 = createEvent({ ...e2, author: 'app', object: 'runner.end' });
   const asked = [begun, calling(['c']), asking('q', 'c'), responding('c', 'waits')];
-  const unsettled = (invocationId: string, ...events: Event[]) =>
-    new Calls([...asked, ...events]).unsettled(invocationId).map(({ event }) => event);
+  const decided = (invocationId: string, ...events: Event[]) =>
+    new Calls([...asked, ...events]).decided(invocationId).map(({ event }) => event);
 
   test('have an answer to every request about them, and no result', () => {
-    expect(unsettled('e-1')).toEqual([]);
-    expect(unsettled('e-1', responding('q', 'yes'))).toEqual([asked[1]]);
-    expect(unsettled('e-1', asking('r', 'c'), responding('q', 'yes'))).toEqual([]);
-    expect(unsettled('e-1', responding('q', 'yes'), responding('c', 'result'))).toEqual([]);
-    expect(unsettled('e-2', responding('q', 'yes'))).toEqual([]);
+    expect(decided('e-1')).toEqual([]);
+    expect(decided('e-1', responding('q', 'yes'))).toEqual([asked[1]]);
+    expect(decided('e-1', asking('r', 'c'), responding('q', 'yes'))).toEqual([]);
+    expect(decided('e-1', responding('q', 'yes'), responding('c', 'result'))).toEqual([]);
+    expect(decided('e-2', responding('q', 'yes'))).toEqual([]);
   });
 
   test('belong to the open run of the newest answer', () => {
     const events = [responding('q', 'yes'), begun2, responding('q', 'yes', e2)];
-    expect(unsettled('e-1', ...events)).toEqual([]);
-    expect(unsettled('e-2', ...events)).toEqual([asked[1]]);
-    expect(unsettled('e-1', ...events, ended2)).toEqual([asked[1]]);
+    expect(decided('e-1', ...events)).toEqual([]);
+    expect(decided('e-2', ...events)).toEqual([asked[1]]);
+    expect(decided('e-1', ...events, ended2)).toEqual([asked[1]]);
   });
 
   test('do not include a call that the run repeated', () => {
-    expect(unsettled('e-1', responding('q', 'yes'), calling(['c']))).toEqual([]);
+    expect(decided('e-1', responding('q', 'yes'), calling(['c']))).toEqual([]);
   });
 });
 
@@ -324,10 +363,10 @@ describe('the calls of a session', () => {
   test('are read once, and afterwards only from added events', () => {
     const derived = new Map<unknown, never>();
     const events = [calling(['a'])];
-    const calls = Calls.of({ events }, derived);
+    const calls = Calls.of({ session: { events }, derived });
     const [first] = calls.all;
     events.push(responding('a', 1), calling(['b']));
-    expect(Calls.of({ events }, derived)).toBe(calls);
+    expect(Calls.of({ session: { events }, derived })).toBe(calls);
     expect(calls.all.map(({ id, eventIndex }) => [id, eventIndex])).toEqual([
       ['a', 0],
       ['b', 2],
@@ -339,13 +378,13 @@ describe('the calls of a session', () => {
   test('are read again after a rewind', () => {
     const derived = new Map<unknown, never>();
     const events = [begun, calling(['a'], second)];
-    const calls = Calls.of({ events }, derived);
+    const calls = Calls.of({ session: { events }, derived });
     events.push(rewind);
-    expect(Calls.of({ events }, derived).all).toEqual([]);
+    expect(Calls.of({ session: { events }, derived }).all).toEqual([]);
     expect(calls.meantBy('a')).toBeUndefined();
     expect(calls.canContinue('e-1')).toBe(true);
     events.push(calling(['b']));
-    const [first] = Calls.of({ events }, derived).all;
+    const [first] = Calls.of({ session: { events }, derived }).all;
     expect(first?.id).toBe('b');
   });
 
@@ -378,7 +417,7 @@ describe('the calls of a session', () => {
   });
 });
 
-test('open calls are found without a look at the answered calls of a long session', () => {
+test('unanswered calls are found without a look at the answered calls of a long session', () => {
   let looks = 0;
   const counted = (event: Event): Event =>
     Object.defineProperty({ ...event }, 'invocationId', {
@@ -390,7 +429,7 @@ test('open calls are found without a look at the answered calls of a long sessio
   const ids = Array.from({ length: 20 }, (_, index) => `c${index}`);
   const calls = new Calls([...ids.flatMap((id) => [counted(calling([id])), responding(id, 1)]), calling(['last'])]);
   looks = 0;
-  expect(calls.open('e-1').map(({ id }) => id)).toEqual(['last']);
+  expect(calls.unanswered('e-1').map(({ id }) => id)).toEqual(['last']);
   expect(looks).toBe(0);
 });
 

@@ -55,6 +55,12 @@ interface Answerable {
   readonly newest: SessionCall | undefined;
 }
 
+/** A session whose events were read, and the values that are kept with them. */
+interface WithEvents {
+  readonly session: { readonly events: readonly Event[] };
+  readonly derived: DerivedValues;
+}
+
 /**
  * The calls of a session with their responses: the only place that decides which call a response belongs to.
  *
@@ -65,14 +71,14 @@ interface Answerable {
  * adk-python does not count: the task's calls are on the branch of the agent that called it. A request to a person
  * belongs to the call that it is about by the same rule.
  *
- * The lists of calls by their state:
+ * `stateOf` says what a call lacks. The lists of calls, which also depend on the run and on newer calls with the same id:
  *
- * | list              | calls                                                                                                            |
- * | ----------------- | ---------------------------------------------------------------------------------------------------------------- |
- * | `open(run)`       | of a run, without a response: interrupted, in progress or long-running; not requests to people                  |
- * | `waiting`         | long-running, also requests to people, without a response: a client or a person is to give it                   |
- * | `unsettled(run)`  | that a person was asked about and answered, without their result: they are to run, or were interrupted          |
- * | `answerable(ids)` | that the responses of a new message belong to, also if they have their response already                        |
+ * | list              | calls                                                                                                  |
+ * | ----------------- | ------------------------------------------------------------------------------------------------------ |
+ * | `unanswered(run)` | of a run, without a response: interrupted, in progress or long-running; not requests to people        |
+ * | `waiting`         | long-running, also requests to people, without a response: a client or a person is to give it         |
+ * | `decided(run)`    | in the state `decided` that the run is to continue                                                     |
+ * | `answerable(ids)` | that the responses of a new message belong to, also if they have their response already              |
  *
  * Rewound events are ignored. The cost of adding an event does not depend on the number of events.
  */
@@ -80,7 +86,7 @@ export class Calls {
   readonly #all: GrowingCall[] = [];
   /** Calls without a response, oldest first. */
   readonly #withoutResponse = new Set<GrowingCall>();
-  /** Calls for which `isAsked` is true. */
+  /** Calls with open requests: asked or decided. */
   readonly #asked = new Set<GrowingCall>();
   readonly #byId = new Map<string, GrowingCall[]>();
   /** For ids with several calls: the newest call by id and branch, by id, branch and run, and by id alone. */
@@ -98,12 +104,8 @@ export class Calls {
     this.update(events);
   }
 
-  /**
-   * Returns the calls of a session's events, from the cache if possible.
-   *
-   * @param derived the values that are kept with these events
-   */
-  static of({ events }: { readonly events: readonly Event[] }, derived: DerivedValues): Calls {
+  /** Returns the calls of a loaded session or of an invocation. They are kept with the events, and only new events are read. */
+  static of({ session: { events }, derived }: WithEvents): Calls {
     let calls = derived.get(CALLS);
     if (!calls) derived.set(CALLS, (calls = new Calls()));
     calls.update(events);
@@ -150,7 +152,7 @@ export class Calls {
       call.responses = listWith(call.responses, { event, eventIndex, response: functionResponse.response ?? {} });
       responded = listWith(responded, call);
       const asked = (call.about ?? call) as GrowingCall;
-      if (asked.requests.length > 0 && !isAsked(asked)) this.#asked.delete(asked);
+      if (asked.requests.length > 0 && openRequests(asked).length === 0) this.#asked.delete(asked);
     }
     if (inReply) this.#madeIn.set(event, inReply);
     if (responded) this.#respondedIn.set(event, responded);
@@ -252,10 +254,11 @@ export class Calls {
   }
 
   /**
-   * True if a long-running call with this id, on any branch, has no response: an answer could not tell it from another
-   * call with the id.
+   * True if a new call on this branch cannot have this id: a call on the branch has it, or a long-running call without a
+   * response, on any branch, because an answer could not tell the two apart.
    */
-  isAwaited(id: string): boolean {
+  isTaken(id: string, branch: string | undefined): boolean {
+    if (this.newest(id, branch)) return true;
     // Nearly always empty, and asked for each call of a reply: an iterator of an empty set costs 100 bytes.
     if (this.#withoutResponse.size > 0)
       for (const call of this.#withoutResponse) if (call.id === id && call.isLongRunning) return true;
@@ -270,7 +273,7 @@ export class Calls {
   meantBy(id: string): SessionCall | undefined {
     const named = this.#named(id);
     const isLong = ({ isLongRunning }: SessionCall): boolean => isLongRunning;
-    return named.findLast((call) => this.lacksResponse(call)) ?? named.findLast(isLong) ?? named.at(-1);
+    return named.findLast((call) => this.#waits(call)) ?? named.findLast(isLong) ?? named.at(-1);
   }
 
   /** The calls that run the agents around a call as tools, outermost first. A call that is not among the events is left out. */
@@ -301,7 +304,7 @@ export class Calls {
   }
 
   /** Calls of a run without a response, oldest first. Leaves out requests to people and calls that the run repeated. */
-  open(invocationId: string): SessionCall[] {
+  unanswered(invocationId: string): SessionCall[] {
     return [...this.#withoutResponse].filter(
       (call) =>
         call.event.invocationId === invocationId && !isPersonRequest(call.call) && this.#isNewest(call, invocationId),
@@ -309,20 +312,19 @@ export class Calls {
   }
 
   /**
-   * Calls without a result although every open request to a person about them is answered, oldest first. They belong to
-   * the run of the newest answer, which runs them. Once that run has ended, they belong to the runs that made the call
-   * or have another answer.
+   * Calls in the state `decided` that a run is to continue, oldest first. They belong to the run of the newest answer,
+   * which runs them. Once that run has ended, they belong to the runs that made the call or have another answer.
    */
-  unsettled(invocationId: string): SessionCall[] {
-    const unsettled = [...this.#asked].filter((call) => {
+  decided(invocationId: string): SessionCall[] {
+    const decided = [...this.#asked].filter((call) => {
       const answers = openAnswers(call);
       const [newest] = answers;
-      if (!newest || waitsForPerson(call)) return false;
+      if (!newest || stateOf(call) !== 'decided') return false;
       const runs = [call, ...answers].map(({ event }) => event.invocationId);
       const isElsewhere = newest.event.invocationId !== invocationId && this.canContinue(newest.event.invocationId);
       return runs.includes(invocationId) && !isElsewhere && this.#find(call.id, call.branch, invocationId) === call;
     });
-    return unsettled.sort((one, other) => one.eventIndex - other.eventIndex || placeOf(one) - placeOf(other));
+    return decided.sort((one, other) => one.eventIndex - other.eventIndex || placeOf(one) - placeOf(other));
   }
 
   /** True if a run may have calls without their response. */
@@ -336,22 +338,9 @@ export class Calls {
     return this.#longRunning.get(invocationId) ?? NO_CALLS;
   }
 
-  /**
-   * True if a request to a person about a tool call takes no answer, because it has one that is used: the call waits
-   * for the answer to another request, or the run of the answer works with it. A later answer replaces one that nobody
-   * used.
-   *
-   * @param workingRun a run that works with the answers that it has already
-   */
-  isAnswered({ about, responses }: SessionCall, workingRun?: string): boolean {
-    const isUsed = ({ event: { invocationId } }: CallResponse): boolean =>
-      invocationId === workingRun || (about !== undefined && this.canContinue(invocationId));
-    return responses.length > 0 && ((about !== undefined && waitsForPerson(about)) || responses.some(isUsed));
-  }
-
-  /** Calls for which `lacksResponse` is true, oldest first. */
+  /** Long-running calls that can still have their first response, oldest first. */
   get waiting(): SessionCall[] {
-    return [...this.#withoutResponse].filter((call) => this.lacksResponse(call));
+    return [...this.#withoutResponse].filter((call) => this.#waits(call));
   }
 
   /** The `waiting` calls of a run, and the calls that its waiting requests to people are about. */
@@ -364,10 +353,15 @@ export class Calls {
    * True for a long-running call that can still have its first response: it is the newest of its id on its branch, or
    * in an agent that runs as a tool, whose branch may have the same name in each run, the newest of its run.
    */
-  lacksResponse(call: SessionCall): boolean {
+  #waits(call: SessionCall): boolean {
     const { branch, isLongRunning, responses, event } = call;
     if (!isLongRunning || responses.length > 0) return false;
     return this.#isNewest(call, enclosureOf(branch) === '' ? '' : event.invocationId);
+  }
+
+  /** True if a newer call has the id and the branch of a call: a response would belong to that one. */
+  isReplaced(call: SessionCall): boolean {
+    return !this.#isNewest(call, '');
   }
 
   /** True for the newest call of its id on its branch. @param run compares it only with calls of this run; empty: with those of all runs */
@@ -427,6 +421,25 @@ export class Calls {
   }
 }
 
+/** The state of a call: see `stateOf`. */
+export type CallState = 'open' | 'asked' | 'decided' | 'done';
+
+/**
+ * Returns the state of a call. A request to a person is a call as well: `open` until the person answers it, and then `done`.
+ *
+ * | state     | the call                                                                                                      |
+ * | --------- | ------------------------------------------------------------------------------------------------------------- |
+ * | `open`    | has no response: it runs, was interrupted, or is long-running and waits for a client or a person              |
+ * | `asked`   | waits for a person: a request about it has no answer                                                          |
+ * | `decided` | has an answer to every request about it, and no result since: it is to run again, or was interrupted          |
+ * | `done`    | has its response, or the status of its long-running tool: see `lacksResult`; or it was cancelled: `isCancelled` |
+ */
+export function stateOf(call: SessionCall): CallState {
+  const requests = openRequests(call);
+  if (requests.length === 0) return call.responses.length === 0 ? 'open' : 'done';
+  return requests.some(({ responses }) => responses.length === 0) ? 'asked' : 'decided';
+}
+
 /** True for a call that was cancelled with its run or its agent, so that no message can answer it. */
 export function isCancelled({ responses }: SessionCall): boolean {
   return responses.some(({ event }) => hasTag(event, EventTag.cancelled));
@@ -441,17 +454,17 @@ export function isRunWaiting(calls: Calls, invocationId: string): boolean {
 }
 
 /**
- * Returns the calls of `open` and `unsettled` to which nobody but the run could respond. Leaves out long-running calls.
+ * Returns the calls of `unanswered` and `decided` to which nobody but the run could respond. Leaves out long-running calls.
  * While the run waits, it also leaves out what may wait with it: the approved calls of agents that a tool or a graph
  * runs, and the calls around agents that ask.
  */
 export function callsWithoutResponse(calls: Calls, invocationId: string): SessionCall[] {
-  const open = calls.open(invocationId).filter(({ isLongRunning }) => !isLongRunning);
-  const approved = calls.unsettled(invocationId).filter(({ isLongRunning }) => !isLongRunning);
-  const left = [...new Set([...open, ...approved])];
+  const unanswered = calls.unanswered(invocationId).filter(({ isLongRunning }) => !isLongRunning);
+  const decided = calls.decided(invocationId).filter(({ isLongRunning }) => !isLongRunning);
+  const left = [...new Set([...unanswered, ...decided])];
   if (!isRunWaiting(calls, invocationId)) return left;
   const around = new Set(calls.longRunningIn(invocationId).flatMap((call) => calls.enclosing(call)));
-  return left.filter((call) => !around.has(call) && !(approved.includes(call) && enclosureOf(call.branch) !== ''));
+  return left.filter((call) => !around.has(call) && !(decided.includes(call) && enclosureOf(call.branch) !== ''));
 }
 
 /** Returns the calls that a run waits for; none if it cannot continue. */
@@ -459,7 +472,7 @@ function awaitedCalls(calls: Calls, invocationId: string): readonly SessionCall[
   if (!calls.canContinue(invocationId)) return NO_CALLS;
   return [
     ...calls.waitingIn(invocationId),
-    ...calls.unsettled(invocationId).filter(({ isLongRunning }) => isLongRunning),
+    ...calls.decided(invocationId).filter(({ isLongRunning }) => isLongRunning),
     ...calls.longRunningIn(invocationId).filter(isAwaitedByNode),
   ];
 }
@@ -480,31 +493,31 @@ export function lacksResult({ responses }: SessionCall): boolean {
   );
 }
 
+/** Returns the newest response that a user gave to a call; undefined if there is none. */
+export function answerOf({ responses }: SessionCall): CallResponse | undefined {
+  return responses.findLast(({ event }) => event.author === 'user');
+}
+
+/** Returns the requests about a call that need more work, oldest first: they have no answer, or the call has no result since. */
+export function openRequests({ requests }: SessionCall): readonly SessionCall[] {
+  return requests.length === 0 ? requests : requests.filter((request) => !isSettled(request));
+}
+
 /**
  * True if a request to a person needs no more work: the call that it is about has had two responses since, one that says that it
  * waits and one with its result. Requests are stored before the response that says that their call waits, so both are behind the request.
  * A request of an agent is settled by its answer, and a cancelled request is settled.
  */
-export function isSettled(request: SessionCall): boolean {
+function isSettled(request: SessionCall): boolean {
   const { about, eventIndex, responses } = request;
   return about && !isCancelled(request)
     ? about.responses.filter((response) => response.eventIndex > eventIndex).length > 1
     : responses.length > 0;
 }
 
-/** True for a call that a person was asked about and that has no result since. */
-export function isAsked({ requests }: SessionCall): boolean {
-  return requests.some((request) => !isSettled(request));
-}
-
-/** True for a call that waits for a person: a request about it has no answer. */
-function waitsForPerson({ requests }: SessionCall): boolean {
-  return requests.some((request) => request.responses.length === 0 && !isSettled(request));
-}
-
-/** Returns the answers to the requests about this call that are not settled, newest first. An event with several of them counts once. */
-export function openAnswers({ requests }: SessionCall): CallResponse[] {
-  const answers = requests.flatMap((request) => (isSettled(request) ? [] : request.responses));
+/** Returns the answers to the open requests about this call, newest first. An event with several of them counts once. */
+export function openAnswers(call: SessionCall): CallResponse[] {
+  const answers = openRequests(call).flatMap(({ responses }) => responses);
   const byEvent = new Map(answers.map((answer) => [answer.eventIndex, answer]));
   return [...byEvent.values()].sort((one, other) => other.eventIndex - one.eventIndex);
 }

@@ -1,4 +1,4 @@
-import { type SessionCall, Calls, isCancelled } from '../calls/calls.ts';
+import { answerOf, type SessionCall, Calls, isCancelled } from '../calls/calls.ts';
 import { describeKind, isRecord } from '../content/json.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { Event } from '../event/event.ts';
@@ -45,7 +45,7 @@ export async function* requestInput(
     );
   const request = toInputRequest('requestInput', params);
   const asked = findRequest(context, request.key);
-  const response = asked?.responses.findLast(({ event }) => event.author === 'user')?.response;
+  const response = asked && answerOf(asked)?.response;
   const answer = inputOf(response);
   if (answer !== undefined) return answer;
   if (!asked || response || isCancelled(asked)) {
@@ -61,9 +61,9 @@ export async function* requestInput(
  * Finds the agent's newest request with this key, made in this run or in an earlier run whose calls this run answers.
  */
 function findRequest(context: InvocationContext, key: string): SessionCall | undefined {
-  const { session, invocation, invocationId } = context;
+  const { invocation, invocationId } = context;
   const runs = new Set([invocationId]);
-  return Calls.of(session, invocation.derived).all.findLast((call) => {
+  return Calls.of(invocation).all.findLast((call) => {
     if (call.responses.some(({ event }) => event.author === 'user' && runs.has(event.invocationId)))
       runs.add(call.event.invocationId);
     return inputRequestOf(call.call)?.key === key && runs.has(call.event.invocationId) && isOwn(context, call);

@@ -29,12 +29,14 @@ export {
   type SessionCall,
   type CallResponse,
   Calls,
-  isAsked,
+  type CallState,
+  answerOf,
   isCancelled,
   lacksResult,
   isRunWaiting,
-  isSettled,
   openAnswers,
+  openRequests,
+  stateOf,
   callsWithoutResponse,
 } from '../calls/calls.ts';
 export {

@@ -108,7 +108,7 @@ function currentTurnContents(view: View, options: ContentsOptions): Content[] {
   const { agent, branch, isolationScope: scope, invocation } = view;
   const { session, derived } = invocation;
   const { events } = session;
-  const start = turnStart(events, Calls.of(session, derived), view, options.readsNodes);
+  const start = turnStart(events, Calls.of({ session, derived }), view, options.readsNodes);
   return new ContentsBuilder(agent.name, branch, { ...options, derived, scope, sessionEvents: events }).build(
     start > 0 ? events.slice(start) : events,
   );
@@ -287,7 +287,7 @@ export class ContentsBuilder {
   /** Returns the session's calls. They are looked up at the first event with calls or responses. */
   #callsOfSession(): Calls {
     const { sessionEvents = this.#events } = this.#options;
-    return (this.#calls ??= Calls.of({ events: sessionEvents }, this.#derived));
+    return (this.#calls ??= Calls.of({ session: { events: sessionEvents }, derived: this.#derived }));
   }
 
   /**

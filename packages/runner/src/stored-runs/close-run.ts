@@ -134,7 +134,7 @@ async function storeClosing(
   { code, reason, cancelsWaiting }: Closing,
 ): Promise<ClosedRun> {
   const { run } = lock;
-  const calls = Calls.of(session, derived);
+  const calls = Calls.of({ session, derived });
   const events = eventsOfRun(session.events, invocationId);
   const [first] = events;
   const canContinue = calls.canContinue(invocationId);

@@ -51,7 +51,7 @@ export function readResumedRun(
   callIds: readonly string[],
 ): ResumedRun {
   const { events } = session;
-  const calls = Calls.of(session, derived);
+  const calls = Calls.of({ session, derived });
   const own = eventsOfRun(events, invocationId);
   const [first] = own;
   const fail = (fault: string): never => {

@@ -15,7 +15,6 @@ import {
 import {
   beginsResumableRun,
   isRunWaiting,
-  type SessionCall,
   Calls,
   checkArtifactName,
   newestEntries,
@@ -197,9 +196,7 @@ function complete(event: Event, platform: Platform): Event {
  */
 function asHistory(events: readonly Event[]): Event[] {
   const calls = new Calls(events);
-  const isOpen = (call: SessionCall): boolean =>
-    call.responses.length === 0 && calls.newest(call.id, call.branch) === call;
-  const open = calls.all.find(isOpen);
+  const open = calls.all.find((call) => call.responses.length === 0 && !calls.isReplaced(call));
   if (open) refuse(open.eventIndex, `the call ${quotedName(open.id)} without its response`);
   for (const [index, event] of newestEntries(events)) {
     if (beginsResumableRun(event) && calls.canContinue(event.invocationId))
