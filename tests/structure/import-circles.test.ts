@@ -16,7 +16,7 @@ const LARGEST_CIRCLES: Readonly<Record<string, number>> = {
   'llm-agent': 14,
   mcp: 3,
   runner: 27,
-  server: 11,
+  server: 9,
   sessions: 3,
 };
 
