@@ -60,10 +60,10 @@ export type ChannelValues<C> = {
 };
 
 /**
- * The updates that a node may write if it declares the channels `W`; no keys if it declares none.
+ * The updates that a node may write if it declares the channels `W`; none if it declares none.
  */
 export type ChannelUpdates<C, W extends keyof C> = [W] extends [never]
-  ? Readonly<Record<string, never>>
+  ? Readonly<Record<string, 'a channel that the node names in its option writes'>>
   : {
       readonly [K in W]?: C[K] extends { readonly types?: { readonly update: infer Update } | undefined }
         ? Update

@@ -6,6 +6,7 @@ import {
   type AnyNodes,
   append,
   channel,
+  type ChannelUpdates,
   type Channels,
   DEFAULT_ROUTE,
   END,
@@ -68,6 +69,19 @@ test('a node without writes cannot write channels', () => {
 test('writing an unknown channel is a type error', () => {
   // @ts-expect-error -- no such channel
   new StateGraph({ name: 'g', channels }).addNode('write', () => 1, { writes: ['darft'] });
+});
+
+test('the compiler reports wrong options at the options, and knows the parameters of the function', () => {
+  const graph = new StateGraph({ name: 'g', channels });
+  graph.addNode(
+    'a',
+    (input: string, context) => `${input} ${context.state.sum}`,
+    // @ts-expect-error -- the option is retry
+    { retries: 3 },
+  );
+  expectTypeOf<
+    ChannelUpdates<typeof channels, never>[string]
+  >().toEqualTypeOf<'a channel that the node names in its option writes'>();
 });
 
 test('an edge to an unknown node is a type error', () => {

@@ -37,6 +37,9 @@ type NewName<Name extends string, N> = string extends keyof N
     : Name extends keyof N
       ? 'a name that no other node has'
       : Name;
+/** What the compiler says about wrong options of a node. */
+type WrongOptions =
+  'options of a node: inputSchema and outputSchema of its types, retry, timeoutMs; of a function also writes: [names of channels]';
 /** The result type of a router. */
 type RouteOf<R extends string> = NoInfer<typeof DEFAULT_ROUTE extends R ? string : R>;
 
@@ -101,6 +104,12 @@ export class StateGraph<
   addNode<Name extends string, Input, Output>(
     node: GraphNode<Input, Output, Name> & { readonly name: NewName<Name, N> },
   ): StateGraph<C, N & Record<Name, Output>>;
+  /** Matches nothing: the compiler's message for wrong options is about the last signature. */
+  addNode<Name extends string>(
+    name: NewName<Name, N>,
+    work: BaseAgent | BaseTool | NodeFunction,
+    options: WrongOptions,
+  ): never;
   addNode(first: string | GraphNode, second?: unknown, third?: unknown): unknown {
     if (isBaseAgent(first) || isBaseTool(first))
       this.#fail(`addNode: a node needs a name as the first argument; write addNode('${first.name}', …)`);
