@@ -75,7 +75,7 @@ test('the compiler reports wrong options at the options, and knows the parameter
   const graph = new StateGraph({ name: 'g', channels });
   graph.addNode(
     'a',
-    (input: string, context) => `${input} ${context.state.sum}`,
+    (input: string, context) => context.emitText(input),
     // @ts-expect-error -- the option is retry
     { retries: 3 },
   );

@@ -37,7 +37,7 @@ type NewName<Name extends string, N> = string extends keyof N
     : Name extends keyof N
       ? 'a name that no other node has'
       : Name;
-/** What the compiler says about wrong options of a node. */
+/** The text of the compiler about wrong options of a node. */
 type WrongOptions =
   'options of a node: inputSchema and outputSchema of its types, retry, timeoutMs; of a function also writes: [names of channels]';
 /** The result type of a router. */
