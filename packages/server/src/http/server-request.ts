@@ -5,7 +5,6 @@ import {
   ConfigurationError,
   InvalidRequestError,
   type SessionKey,
-  StreamingMode,
 } from '@eventloom/core';
 import { stateScopeOf } from '@eventloom/core/internal';
 import type { RunBody } from '@eventloom/core/wire';
@@ -22,7 +21,7 @@ import { checkCounts, checkId, parseEventsJson, parseJson, quotedName, readBytes
 import { requireSameUser } from './request-guard.ts';
 import { checkInvocationId, type FollowRunRequest, HostedRun } from './hosted-run.ts';
 import type { BodySpec } from './route.ts';
-import { checkAppName, parseRunBody, readRequestedRun, type RequestedRun, runnerOf, requestRun } from './start-run.ts';
+import { checkAppName, parseRunBody, readRequestedRun, runnerOf, startReadableRun } from './start-run.ts';
 import { RequestQuota } from './user-quotas.ts';
 
 type RoutedRequest = Pick<AppRequest, 'raw' | 'param' | 'queries'>;
@@ -163,24 +162,13 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
   /** See `ProtocolRequest.startRun`. */
   async startRun(this: ServerRequest, request: RunBody): Promise<HostedRun> {
     const body = parseRunBody(this, request);
-    const { readers } = this.server.runs;
-    readers.checkUser(body.userId);
-    this.quota.holds++;
-    let requested: RequestedRun;
-    try {
-      this.quota.count('reservedReaders', 1);
-      requested = await requestRun(this, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE);
-      await this.server.runs.untilReadable(requested.run.log);
-    } finally {
-      this.quota.release();
-    }
-    const { known } = requested;
-    const { log } = requested.run;
-    if (log.end?.failure && !known && !log.hasEvents) throw log.end.failure;
-    return new HostedRun((known ?? log).invocationId, (frames) => {
+    const requested = await startReadableRun(this, body);
+    const { run, known, failure } = requested;
+    if (failure) throw failure;
+    return new HostedRun((known ?? run.log).invocationId, (frames) => {
       // The first reader takes the reserved connection, unless the request has been answered without one.
       if (this.quota.used.reservedReaders > 0) this.quota.count('reservedReaders', -1);
-      else readers.checkUser(body.userId);
+      else this.server.runs.readers.checkUser(body.userId);
       return readRequestedRun(this, requested, frames);
     });
   }

@@ -3,7 +3,7 @@ import {
   RequestKnownError,
   type RunConfig,
   SessionBusyError,
-  type StreamingMode,
+  StreamingMode,
 } from '@eventloom/core';
 import { copyJson, isRecord, mergeRunConfigs, readTraceHeaders, within } from '@eventloom/core/internal';
 import { readRunBody, type RunBody } from '@eventloom/core/wire';
@@ -132,6 +132,42 @@ export async function requestRun(
   // If the client requests it, a run whose process ended is resumed first.
   if (ifKnown === 'resume') await server.runs.unfinished.resume(runner, run.key, failure.invocationId);
   return { run, known: failure };
+}
+
+/** A run whose response can begin. */
+interface ReadableRun extends RequestedRun {
+  /** The failure of a new run that ended before its first event. It is the response to the request, in place of the run's events. */
+  readonly failure: Error | undefined;
+}
+
+/**
+ * Starts a run whose events the client reads, with a connection reserved for the client: see `requestRun`. Resolves when the response can
+ * begin: at the run's first frame or its end; with a relay, not before every process can find the run; and at the latest after
+ * `limits.respondAfterMs`.
+ *
+ * @throws UserLimitError also for a user who has no further connection; and the errors of `requestRun`
+ */
+export async function startReadableRun(request: ServerRequest, body: RunBody): Promise<ReadableRun> {
+  const { server, quota } = request;
+  const { platform, limits } = server;
+  server.runs.readers.checkUser(body.userId);
+  // A protocol may start a run after its request was answered.
+  quota.holds++;
+  try {
+    quota.count('reservedReaders', 1);
+    const requested = await requestRun(request, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE);
+    const { log } = requested.run;
+    const { firstFrame, publication } = log;
+    // A run that ends meanwhile is answered in one piece, without a stream.
+    await new Promise<void>((resolve) => void platform.schedule(0, resolve));
+    if (!log.end || publication) {
+      const readable = publication ? Promise.all([firstFrame, publication.announced]) : firstFrame;
+      await within<unknown>(platform, readable, limits.respondAfterMs);
+    }
+    return { ...requested, failure: requested.known || log.hasEvents ? undefined : log.end?.failure };
+  } finally {
+    quota.release();
+  }
 }
 
 /**

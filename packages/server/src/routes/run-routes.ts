@@ -33,7 +33,14 @@ import {
 } from '../http/responses.ts';
 import type { BodySpec, HttpRoute } from '../http/route.ts';
 import { HostedRun } from '../http/hosted-run.ts';
-import { readRequestedRun, parseRunBody, type RequestedRun, runnerOf, requestRun } from '../http/start-run.ts';
+import {
+  parseRunBody,
+  readRequestedRun,
+  type RequestedRun,
+  requestRun,
+  runnerOf,
+  startReadableRun,
+} from '../http/start-run.ts';
 import type { RunHub } from '../runs/run-hub.ts';
 import type { RunLog } from '../runs/run-log.ts';
 import { RUN_STATE_SCHEMA, type RunState } from '../runs/run-state.ts';
@@ -126,16 +133,10 @@ async function runEvents(request: ServerRequest, requested: RequestedRun, invoca
 }
 
 async function runSse(request: ServerRequest): Promise<Response> {
-  const { runs } = request.server;
   const { headers } = request.raw;
   const body = parseRunBody(request, await request.json());
-  runs.readers.checkUser(body.userId);
-  request.quota.count('reservedReaders', 1);
-  const requested = await requestRun(request, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE);
-  const { known } = requested;
-  const { log } = requested.run;
-  await runs.untilReadable(log);
-  if (log.end?.failure && !known && !log.hasEvents) return failedResponse(request, log, log.end.failure);
+  const requested = await startReadableRun(request, body);
+  if (requested.failure) return failedResponse(request, requested.run.log, requested.failure);
   // A client requests numbers with the header; an EventSource sends `Last-Event-ID` when it reconnects.
   const hasEventIds = headers.get(EVENT_IDS_HEADER) === '1' || headers.has('Last-Event-ID');
   const plain = ADK_RUNNER in runnerOf(request.server, body.appName) ? adkSseFrames() : SSE_FRAMES;

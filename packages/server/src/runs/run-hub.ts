@@ -336,19 +336,6 @@ export class RunHub {
     );
   }
 
-  /**
-   * Resolves when the response to the start of a run can begin: at its first frame or its end; with a relay, not before
-   * every process can find the run; and at the latest after `limits.respondAfterMs`. Never rejects.
-   */
-  async untilReadable(log: RunLog): Promise<void> {
-    const { firstFrame, publication } = log;
-    // A run that ends meanwhile is answered in one piece, without a stream.
-    await new Promise<void>((resolve) => void this.platform.schedule(0, resolve));
-    if (log.end && !publication) return;
-    const readable = publication ? Promise.all([firstFrame, publication.announced]) : firstFrame;
-    await within<unknown>(this.platform, readable, this.limits.respondAfterMs);
-  }
-
   /** Cancels or forgets a run because another process asks for it. */
   #stop(key: SessionKey, invocationId: string, stop: RunStop): void {
     for (const run of this.#inSession(key)) {
