@@ -6,7 +6,6 @@ import {
   type GetSessionRequest,
   type ListSessionsRequest,
   type ListSessionsResponse,
-  type MaybePromise,
   type Session,
   type SessionKey,
   State,
@@ -31,7 +30,8 @@ export interface AdkListSessionsResponse extends ListSessionsResponse {
 /** The sessions of a `Runner`, as programs that were written for `@google/adk` type them. */
 export interface AdkRunSessions extends BaseSessionService {
   createSession(request: CreateSessionRequest): Promise<AdkSession>;
-  getSession(request: GetSessionRequest): MaybePromise<AdkSession | undefined>;
+  getSession(request: GetSessionRequest): Promise<AdkSession | undefined>;
+  appendEvent(request: AppendEventRequest): Promise<Event>;
   listSessions(request: ListSessionsRequest): Promise<AdkListSessionsResponse>;
 }
 
@@ -52,7 +52,7 @@ export abstract class AdkBaseSessionService {
   abstract createSession(request: CreateSessionRequest): Promise<Session>;
 
   /** Returns the session with its events in the order in which they were appended, and its state; undefined if it does not exist. */
-  abstract getSession(request: GetSessionRequest): MaybePromise<Session | undefined>;
+  abstract getSession(request: GetSessionRequest): Promise<AdkSession | undefined>;
 
   /** Returns the sessions of a user, or of all users of the app. Their events are not read. */
   abstract listSessions(request: ListSessionsRequest): Promise<AdkListSessionsResponse>;
@@ -71,7 +71,7 @@ export abstract class AdkBaseSessionService {
    * Adds an event and its state to the session object, without the `temp:` keys, and returns the event. A subclass that
    * stores sessions overrides the method, stores the event, and calls this one. A partial event is returned unchanged.
    */
-  appendEvent({ session, event }: AppendEventRequest): MaybePromise<Event> {
+  async appendEvent({ session, event }: AppendEventRequest): Promise<Event> {
     if (event.partial) return event;
     const { stateDelta, removedState = [] } = event.actions;
     const isKept = (key: string): boolean => !key.startsWith(State.TEMP_PREFIX);

@@ -179,14 +179,16 @@ export class ProgramSessionDriver implements SessionDriver {
       const session = toStored(found, selectEvents(found.events, claim.window));
       const duplicate = message && found.eventsById.get(message.event.id);
       if (!message || duplicate) return { ...taken, session, duplicate };
+      let kept: Event;
       try {
-        await this.#store(found, message);
+        kept = await this.#store(found, message);
       } catch (error) {
         const forget = taken.wasOpen ? [] : [claim.invocationId, ...(claim.requestId ? [claim.requestId] : [])];
         endLease(found, found.runs, taken.lease, taken.wasOpen && 'without-attempt', { forget }, found.events.length);
         throw error;
       }
-      return { ...taken, session, duplicate };
+      if (kept === message.event) return { ...taken, session, duplicate };
+      return { ...taken, session: toStored(found, selectEvents(found.events, claim.window)), duplicate: kept };
     });
   }
 
@@ -338,16 +340,18 @@ export class ProgramSessionDriver implements SessionDriver {
     if (refused) return refused;
     const duplicate = found.eventsById.get(append.event.id);
     if (duplicate) return { status: 'duplicate', event: duplicate, lastSeq: found.events.length };
-    await this.#store(found, append);
+    const kept = await this.#store(found, append);
     found.leaseUntilMs = append.lease ? append.nowMs + append.lease.ttlMs : 0;
-    return { status: 'stored', seq: found.events.length };
+    if (kept === append.event) return { status: 'stored', seq: found.events.length };
+    return { status: 'duplicate', event: kept, lastSeq: found.events.length };
   }
 
   /**
    * Gives the event to the service of the program: a copy, because services of the ADK change the events that they get,
-   * and without the keys that are not to be written again.
+   * and without the keys that are not to be written again. Returns the event of the session: another one, if the service
+   * changed its content.
    */
-  async #store(found: ProgramSession, { event, writes }: Pick<EventAppend, 'event' | 'writes'>): Promise<void> {
+  async #store(found: ProgramSession, { event, writes }: Pick<EventAppend, 'event' | 'writes'>): Promise<Event> {
     const copy = structuredClone(event);
     const written = new Set(writes.map(({ scope, key }) => prefixedKey(scope, key)));
     for (const key of Object.keys(copy.actions.stateDelta)) if (!written.has(key)) delete copy.actions.stateDelta[key];
@@ -355,9 +359,19 @@ export class ProgramSessionDriver implements SessionDriver {
     if (removedState) copy.actions.removedState = removedState.filter((key) => written.has(key));
     this.#sealed.set(copy, event);
     const stored = await this.#service.appendEvent({ session: found.session, event: copy });
-    if (typeof stored === 'object' && stored !== null) this.#sealed.set(stored, event);
-    found.events.push(event);
-    found.eventsById.set(event.id, event);
+    const own = found.session.events.at(-1);
+    const kept = this.#changedBy(own?.id === event.id ? own : stored, event) ?? event;
+    if (typeof stored === 'object' && stored !== null) this.#sealed.set(stored, kept);
+    this.#sealed.set(copy, kept);
+    found.events.push(kept);
+    found.eventsById.set(event.id, kept);
+    return kept;
+  }
+
+  /** Returns the event that the service stored in place of another one; undefined if their contents are equal. */
+  #changedBy(stored: unknown, event: Event): Event | undefined {
+    if (!isRecord(stored) || JSON.stringify(stored['content']) === JSON.stringify(event.content)) return undefined;
+    return sealEvent(parseEvent({ ...event, content: stored['content'] }));
   }
 
   /**

@@ -1,8 +1,10 @@
 import {
+  type AppendEventRequest,
   ConfigurationError,
   createEvent,
   type Event,
   getFunctionResponses,
+  type GetSessionRequest,
   type Session,
   SessionNotFoundError,
 } from '@eventloom/core';
@@ -10,12 +12,14 @@ import { sessionServiceConformance } from '@eventloom/sessions/conformance';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { Gate, ScriptedModel } from '@eventloom/testing';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
-import { describe, expect, test } from 'vitest';
-import type { AdkBaseSessionService } from './base-session-service.ts';
+import { describe, expect, test, vi } from 'vitest';
+import type { AdkSession } from './base-session-service.ts';
 import { JsonSessions } from './fixtures/json-sessions.ts';
+import { AdkLiveRequestQueue } from './live-requests.ts';
 import { AdkLlmAgent } from './llm-agent.ts';
 import { toRunSessions } from './program-sessions.ts';
-import { AdkRunner } from './runner.ts';
+import { AdkRunner, type AdkRunnerConfig } from './runner.ts';
+import { AdkInMemorySessionService, readAsAdk } from './session-reads.ts';
 import { createSession } from './sessions.ts';
 
 const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
@@ -49,7 +53,7 @@ describe('a session service of a program keeps the contract of sessions, but for
 });
 
 function runnerOver(
-  sessionService: AdkBaseSessionService,
+  sessionService: AdkRunnerConfig['sessionService'],
   model: ScriptedModel,
   tools: FunctionTool[] = [],
 ): AdkRunner {
@@ -305,5 +309,71 @@ describe('a Runner over a session service of a program', () => {
         'Runner: sessionService: has no method getSession; write a class that extends BaseSessionService, or new InMemorySessionService()',
       ),
     );
+  });
+});
+
+/** Hides numbers of four digits in what it stores, refuses messages with bad words, and adds state to what it reads. */
+class HidingSessions extends AdkInMemorySessionService {
+  readonly archive: string[] = [];
+
+  override async appendEvent(request: AppendEventRequest): Promise<Event> {
+    const { content } = request.event;
+    const texts = content?.parts?.map(({ text = '' }) => text) ?? [];
+    if (texts.some((text) => text.includes('damn'))) throw new RangeError('a bad word');
+    const parts = texts.map((text) => ({ text: text.replaceAll(/\d{4}/g, '****') }));
+    const event = content ? { ...request.event, content: { ...content, parts } } : request.event;
+    const stored = await super.appendEvent({ ...request, event });
+    this.archive.push(...textsOf([stored]));
+    return stored;
+  }
+
+  override async getSession(request: GetSessionRequest): Promise<AdkSession | undefined> {
+    const session = await super.getSession(request);
+    return session && { ...session, state: { ...session.state, place: 'Rome' } };
+  }
+}
+
+describe('a Runner over an InMemorySessionService whose methods the program has overridden', () => {
+  test('calls them for all events of a run, and the model reads what they store', async () => {
+    const sessionService = new HidingSessions();
+    await sessionService.createSession(KEY);
+    const model = new ScriptedModel([{ text: 'Your pin is 1234.' }, { text: 'Yes.' }]);
+    const agent = new AdkLlmAgent({ name: 'helper', model, instruction: 'You are in {place}.' });
+    const runner = new AdkRunner({ appName: 'app', agent, sessionService });
+    expect(textsOf(await runner.run(say('My pin is 1234.')))).toEqual(['Your pin is ****.']);
+    await runner.run(say('Again.'));
+    expect(sessionService.archive).toEqual(['My pin is ****.', 'Your pin is ****.', 'Again.', 'Yes.']);
+    expect(textsOf((await sessionService.getSession(KEY))?.events)).toEqual(sessionService.archive);
+    const texts = model.requests.map(({ request }) => request.contents.map(({ parts }) => parts?.[0]?.text));
+    expect(texts).toEqual([['My pin is ****.'], sessionService.archive.slice(0, 3)]);
+    expect(model.requests[0]?.request.config.systemInstruction).toContain('You are in Rome.');
+  });
+
+  test('throws the error of the service for a message, and calls no model', async () => {
+    const sessionService = new HidingSessions();
+    await sessionService.createSession(KEY);
+    const runner = runnerOver(sessionService, new ScriptedModel([]));
+    await expect(runner.run(say('damn'))).rejects.toThrow('a bad word');
+    expect(sessionService.archive).toEqual([]);
+  });
+
+  test('calls methods that were assigned to the object, of a service over a driver too', async () => {
+    const database = readAsAdk(new InMemorySessionService());
+    for (const sessionService of [new AdkInMemorySessionService(), database]) {
+      await sessionService.createSession(KEY);
+      const appendEvent = vi.spyOn(sessionService, 'appendEvent');
+      await runnerOver(sessionService, new ScriptedModel([{ text: 'Hello.' }])).run(say('Hi.'));
+      expect(appendEvent.mock.calls.map(([{ event }]) => event.author)).toEqual(['user', 'helper']);
+    }
+  });
+
+  test('refuses a run if a method was assigned after the runner was created', async () => {
+    const sessionService = new AdkInMemorySessionService();
+    await sessionService.createSession(KEY);
+    const runner = runnerOver(sessionService, new ScriptedModel([]));
+    sessionService.appendEvent = async ({ event }) => event;
+    const message = 'Runner: sessionService.appendEvent was assigned after the runner was created; write new Runner';
+    expect(() => runner.runAsync(say('Hi.'))).toThrow(message);
+    expect(() => runner.runLive({ ...say('Hi.'), liveRequestQueue: new AdkLiveRequestQueue() })).toThrow(message);
   });
 });

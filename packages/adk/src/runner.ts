@@ -43,6 +43,7 @@ import {
   toRunCredentials,
 } from './program-services.ts';
 import { toRunSessions } from './program-sessions.ts';
+import { overriddenMethod } from './session-reads.ts';
 import type { RunnableNode } from './workflow/node-context.ts';
 import { getPendingUserInputRequests } from './user-input-requests.ts';
 import { runsNodes } from './workflow/node-tool.ts';
@@ -207,6 +208,7 @@ export class AdkRunner extends Runner {
    * answers a confirmation.
    */
   override runAsync(params: AdkRunAsyncParams): AdkRunStream {
+    checkSessions(this.sessionService);
     const confirms = params?.runConfig?.plainTextToolConfirmation === true;
     const mayAnswer = (this.takesTextAnswers || confirms) && params?.invocationId === undefined;
     const text = mayAnswer ? textOf(params?.newMessage) : undefined;
@@ -245,6 +247,7 @@ export class AdkRunner extends Runner {
 
   /** Runs the agent live, as `runLive` of `@eventloom/runner` does. The error of an agent or of its connection is thrown as it is. */
   override runLive(params: AdkRunLiveParams): AdkRunStream {
+    checkSessions(this.sessionService);
     const stream = super.runLive(withRunConfig(params));
     const next = stream.next.bind(stream);
     stream.next = async () => {
@@ -283,6 +286,15 @@ export class AdkRunner extends Runner {
   runStream(params: RunStreamParams): AsyncGenerator<Event, void, undefined> {
     return runMessages(this, params);
   }
+}
+
+/** @throws ConfigurationError for a service whose methods the program replaced after the runner was created: runs would not call them */
+function checkSessions(service: BaseSessionService): void {
+  const method = overriddenMethod(service);
+  if (method)
+    throw new ConfigurationError(
+      `Runner: sessionService.${method} was assigned after the runner was created; write new Runner({ …, sessionService }) with a service that has it already`,
+    );
 }
 
 /** The events of one run, with the fields that programs of the ADK read. */

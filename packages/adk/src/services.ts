@@ -2,7 +2,6 @@ import { type DriverArtifactService, InMemoryArtifactService } from '@eventloom/
 import {
   type BaseArtifactService,
   type BaseCodeExecutor,
-  type BaseSessionService,
   type CodeExecutionInput,
   type CodeExecutionOutput,
   type CodeFile,
@@ -13,10 +12,11 @@ import { checkOptions, describeKind, type OptionRules } from '@eventloom/core/in
 import { openDatabaseSessions, openFileArtifacts, openGcsArtifacts, openLocalExecutor } from '#runtime';
 import { requireArgument } from './check-arguments.ts';
 import type { FileContentEncoding } from './code-languages.ts';
+import type { AdkRunSessions } from './base-session-service.ts';
 import { AdkInMemorySessionService, readAsAdk } from './session-reads.ts';
 
 /** Sessions in a database, as `DatabaseSessionService` opens them. */
-export type DatabaseSessionService = BaseSessionService & {
+export type DatabaseSessionService = AdkRunSessions & {
   /** Resolves at once: the tables are created with the first call. */
   init(): Promise<void>;
 };
@@ -218,7 +218,7 @@ function extendService<T extends object>(name: string, base: object, derived: ob
  * Opens the session service of a URL: `memory://`, or a URL that `DatabaseSessionService` opens.
  * @throws ConfigurationError for another URL
  */
-export function getSessionServiceFromUri(uri: string): BaseSessionService {
+export function getSessionServiceFromUri(uri: string): AdkRunSessions {
   requireUri('getSessionServiceFromUri', uri, 'sqlite://sessions.db');
   return uri.startsWith('memory://')
     ? new AdkInMemorySessionService()

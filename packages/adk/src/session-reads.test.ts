@@ -113,3 +113,14 @@ test('keys such as __proto__ and hasOwnProperty are data, and change no prototyp
   expect(seen).toEqual([entries, Object.prototype, [['user:city', 'Oslo']], Object.prototype]);
   expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
 });
+
+test('getSession and appendEvent return promises, which a wrong argument rejects', async () => {
+  for (const service of [new InMemorySessionService(), readAsAdk(new CoreSessions())]) {
+    const session = await service.createSession(KEY);
+    const event = createEvent({ author: 'user' });
+    expect(service.getSession({ ...KEY, sessionId: session.id })).toBeInstanceOf(Promise);
+    expect(service.appendEvent({ session, event })).toBeInstanceOf(Promise);
+    await expect(service.getSession(undefined as never)).rejects.toThrow('getSession');
+    await expect(service.appendEvent({} as never)).rejects.toThrow('appendEvent');
+  }
+});

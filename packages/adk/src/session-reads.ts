@@ -13,7 +13,7 @@ import {
 } from '@eventloom/core';
 import { fillKind, isRecord, toSeconds } from '@eventloom/core/internal';
 import { InMemorySessionService } from '@eventloom/sessions';
-import type { AdkListSessionsResponse, AdkSession } from './base-session-service.ts';
+import type { AdkListSessionsResponse, AdkRunSessions, AdkSession } from './base-session-service.ts';
 import { toAdkEvent } from './event-fields.ts';
 
 /**
@@ -32,8 +32,8 @@ export class AdkInMemorySessionService extends InMemorySessionService {
     return withObjectState(await super.createSession(withoutEmptyId(request)));
   }
 
-  override getSession(request: GetSessionRequest): MaybePromise<AdkSession | undefined> {
-    return request?.lease ? super.getSession(request) : afterwards(super.getSession(inSeconds(request)), toAdkSession);
+  override async getSession(request: GetSessionRequest): Promise<AdkSession | undefined> {
+    return request?.lease ? super.getSession(request) : toAdkSession(await super.getSession(inSeconds(request)));
   }
 
   /**
@@ -48,9 +48,9 @@ export class AdkInMemorySessionService extends InMemorySessionService {
     return afterwards(super.beginRun(request), withRunState);
   }
 
-  override appendEvent(request: AppendEventRequest): MaybePromise<Event> {
+  override async appendEvent(request: AppendEventRequest): Promise<Event> {
     // Runs read and append with a lease, and their streams give the events their fields.
-    return request?.lease ? super.appendEvent(request) : afterwards(super.appendEvent(stamped(request)), toAdkEvent);
+    return request?.lease ? super.appendEvent(request) : toAdkEvent(await super.appendEvent(stamped(request)));
   }
 }
 
@@ -58,23 +58,37 @@ export class AdkInMemorySessionService extends InMemorySessionService {
  * Makes a service read and append as the `InMemorySessionService` for programs that were written for `@google/adk`
  * does. Returns the service.
  */
-export function readAsAdk<S extends BaseSessionService>(service: S): S {
+export function readAsAdk<S extends BaseSessionService>(service: S): S & AdkRunSessions {
   const createSession = service.createSession.bind(service);
   const getSession = service.getSession.bind(service);
   const beginRun = service.beginRun.bind(service);
   const appendEvent = service.appendEvent.bind(service);
   const listSessions = service.listSessions.bind(service);
-  const reads: Pick<BaseSessionService, 'createSession' | 'getSession' | 'listSessions' | 'beginRun' | 'appendEvent'> =
-    {
-      createSession: async (request) => withObjectState(await createSession(withoutEmptyId(request))),
-      getSession: (request) =>
-        request?.lease ? getSession(request) : afterwards(getSession(inSeconds(request)), toAdkSession),
-      listSessions: async (request) => withCounts(await listSessions(withoutPages(request)), request),
-      beginRun: (request) => afterwards(beginRun(request), withRunState),
-      appendEvent: (request) =>
-        request?.lease ? appendEvent(request) : afterwards(appendEvent(stamped(request)), (event) => toAdkEvent(event)),
-    };
+  const reads: Pick<AdkRunSessions, 'createSession' | 'getSession' | 'listSessions' | 'beginRun' | 'appendEvent'> = {
+    createSession: async (request) => withObjectState(await createSession(withoutEmptyId(request))),
+    getSession: async (request) =>
+      request?.lease ? getSession(request) : toAdkSession(await getSession(inSeconds(request))),
+    listSessions: async (request) => withCounts(await listSessions(withoutPages(request)), request),
+    beginRun: (request) => afterwards(beginRun(request), withRunState),
+    appendEvent: async (request) =>
+      request?.lease ? appendEvent(request) : toAdkEvent(await appendEvent(stamped(request))),
+  };
+  READS.set(service, reads);
   return Object.assign(service, reads);
+}
+
+/** The methods of services that `readAsAdk` changed. */
+const READS: WeakMap<BaseSessionService, Pick<BaseSessionService, 'appendEvent' | 'getSession'>> = new WeakMap();
+
+/**
+ * Returns the method of a service of this package that a subclass or the program has overridden, and that the ADK would call
+ * for each run; undefined if there is none.
+ */
+export function overriddenMethod(service: BaseSessionService): 'appendEvent' | 'getSession' | undefined {
+  const own =
+    READS.get(service) ??
+    (service instanceof AdkInMemorySessionService ? AdkInMemorySessionService.prototype : service);
+  return (['appendEvent', 'getSession'] as const).find((method) => service[method] !== own[method]);
 }
 
 /** Leaves out an empty id, which the ADK takes for none. */
