@@ -12,6 +12,7 @@ import {
   RunAbortedError,
   type RunConfig,
   type RunOutcome,
+  RunTimeoutError,
   SessionBusyError,
   SessionNotFoundError,
   ShuttingDownError,
@@ -33,18 +34,19 @@ import {
 import { compactSession } from './compact-session.ts';
 import { COMPLETED, stampEvent } from './event-committer.ts';
 import { type Ended, storeLeftResponses } from './left-calls.ts';
+import type { LockedRun } from './lock-run.ts';
 import type { RunControl } from './run-control.ts';
 import type { RunInvocation } from './run-invocation.ts';
 import type { Runner } from './runner.ts';
 
 /**
- * Returns the error that a run throws: the reason of its abort, an EventloomError unchanged, and anything else as the
- * cause of an AgentError. The failure of a storage becomes one that is not retryable: the failure of the run is stored, and
- * its request cannot be sent again. If the storage of the session is lost, the run is aborted.
+ * Returns the error of a run: the reason of its abort, an EventloomError unchanged, and anything else as the cause of an
+ * AgentError. The failure of a storage becomes one that is not retryable: the failure of the run is stored, and its
+ * request cannot be sent again. If the storage of the session is lost, the run is aborted.
  *
  * @param failed the context of the agent that failed, if one did
  */
-export function toRunError(
+function toRunError(
   thrown: unknown,
   abortReason: EventloomError | undefined,
   failed?: InvocationContext,
@@ -57,15 +59,15 @@ export function toRunError(
 }
 
 /**
- * Returns the error of a run whose message is not stored. If the session was taken first, by another run because this
- * process was stopped for longer than a lease, or by a cancellation in another process, nothing was stored, and the
- * message can be sent again. A storage that did not respond may have stored the message: its error says so, and takes
- * precedence over the reason of an abort.
+ * Returns the error that the stream of a run throws. For a run whose message is not stored: if the session was taken
+ * first, by another run because this process was stopped for longer than a lease, or by a cancellation in another
+ * process, nothing was stored, and the message can be sent again. A storage that did not respond may have stored the
+ * message: its error says so, and takes precedence over the reason of an abort.
  */
-export function toRefusal(thrown: unknown, abortReason: EventloomError | undefined): EventloomError {
-  if (isUnavailable(thrown)) return thrown;
+export function toStreamError(thrown: unknown, { hasBegun, abortReason }: RunControl): EventloomError {
+  if (!hasBegun && isUnavailable(thrown)) return thrown;
   const error = toRunError(thrown, abortReason);
-  if (!StaleWriterError.isInstance(error)) return error;
+  if (hasBegun || !StaleWriterError.isInstance(error)) return error;
   return new SessionBusyError(
     'the session was taken before the message was stored, by another run or because this one was cancelled; nothing was stored, so send the message again unless you cancelled it',
     { cause: error },
@@ -107,7 +109,7 @@ interface RunFailure {
 
 /** The end of a run that failed. */
 interface StoredFailure extends EndOfRun {
-  /** The events that were stored, to be yielded. */
+  /** The stored events that the reader gets: none if the run was aborted, unless it took too long. */
   readonly events: readonly Event[];
 }
 
@@ -115,8 +117,12 @@ interface StoredFailure extends EndOfRun {
  * Asks the plugins after the run, stores its end, and compacts its session if that is due. A resumable run that waits
  * for an answer gets no end event.
  */
-export async function storeCompletion(runner: Runner, running: RunInvocation, control: RunControl): Promise<EndOfRun> {
-  const { context, committer, locked } = running;
+export async function storeCompletion(
+  runner: Runner,
+  invocation: RunInvocation,
+  control: RunControl,
+): Promise<EndOfRun> {
+  const { context, committer, locked } = invocation;
   const { lock, loaded } = locked;
   if (context.plugins.has('afterRunCallback'))
     await context.whileConnected(
@@ -135,20 +141,40 @@ export async function storeCompletion(runner: Runner, running: RunInvocation, co
 /** Failures after which another writer has the session, or the session no longer exists. */
 const LOST = [StaleWriterError, SessionNotFoundError];
 
+/** Stores the end of a run that failed or was aborted: see `storeEnd`. The error is that of the run in all that observe it. */
+export async function storeFailure(
+  invocation: RunInvocation,
+  control: RunControl,
+  /** The error, and the agent that was active, if one was. */
+  { thrown, agent }: { readonly thrown: unknown; readonly agent: InvocationContext | undefined },
+): Promise<StoredFailure> {
+  const { context } = invocation;
+  const failed = context.progress.failedAt(thrown) ?? agent ?? context;
+  const failure = toRunError(thrown, control.abortReason, failed);
+  control.operation?.fail(failure);
+  const stored = await storeEnd(invocation, { failure, thrown, failed });
+  return !control.abortReason || RunTimeoutError.isInstance(failure) ? stored : { ...stored, events: [] };
+}
+
+/** Stores the end of a run whose reader stopped reading: see `storeEnd`. */
+export function storeEndWithoutReader(invocation: RunInvocation): Promise<EndOfRun> {
+  return storeEnd(invocation, { failure: new RunAbortedError('the reader of the run stopped reading') });
+}
+
 /**
  * Stores the end of a run that failed, was aborted or lost its reader: responses to its open calls, the replies that
  * the abort interrupted, as far as they were streamed, the error event, and the event that records the end of a
  * resumable run. A storage failure here is reported to the platform, so that it does not replace the failure of the
  * run. A lost session is not reported.
  *
- * A resumable run that was aborted with a ShuttingDownError stores no end: see `leavesRunOpen`.
+ * A resumable run that was aborted with a ShuttingDownError stores no end: see `awaitsResume`.
  */
-export async function storeFailure(run: RunInvocation, reason: RunFailure): Promise<StoredFailure> {
+async function storeEnd(run: RunInvocation, reason: RunFailure): Promise<StoredFailure> {
   const { context, committer } = run;
   const { failure, thrown } = reason;
   const events: Event[] = [];
-  const isLeft = context.isResumable && leavesRunOpen(failure);
-  if (isLeft || committer.isLeaseLost || isLost(failure)) return { failure, events, outcome: undefined };
+  const staysOpen = context.isResumable && awaitsResume(failure);
+  if (staysOpen || committer.isLeaseLost || isLost(failure)) return { failure, events, outcome: undefined };
   try {
     const isCancelled = RunAbortedError.isInstance(failure) && failure.cancelsCalls;
     events.push(...(await storeMissingResponses(run, isCancelled ? 'cancelled' : 'failed')));
@@ -213,8 +239,23 @@ export async function storeMissingResponses(
  * True if a resumable run with this failure has no end, and is resumed later: its process is shutting down, or the
  * caller that resumed it for another run stopped waiting.
  */
-export function leavesRunOpen(failure: EventloomError | undefined): boolean {
+function awaitsResume(failure: EventloomError | undefined): boolean {
   return RunAbortedError.isInstance(failure) && ShuttingDownError.isInstance(failure.cause);
+}
+
+/**
+ * Unlocks the session of a run that holds it still, and records the outcome. A run without an outcome stays open; it did
+ * not lose an attempt if it only waits to be resumed. Of a run that did not begin, nothing is left.
+ */
+export async function releaseSession(
+  locked: LockedRun | undefined,
+  { hasBegun }: RunControl,
+  end: EndOfRun | undefined,
+): Promise<void> {
+  if (!hasBegun) return locked?.lock.withdraw();
+  const outcome = end?.outcome;
+  const keepRunOpen = outcome ? false : awaitsResume(end?.failure) ? 'without-attempt' : true;
+  await locked?.lock.unlock({ keepRunOpen, outcome });
 }
 
 /**

@@ -18,8 +18,8 @@ import { runSubInvocation } from './sub-invocation.ts';
 /** The invocation of one run: the data and services that its agents share, and the methods that their contexts call. */
 export class RunInvocation implements RunHost {
   readonly locked: LockedRun;
-  /** The user message may be replaced until it is stored. */
-  readonly invocation: Invocation & { userContent: Content | undefined };
+  /** The data and services that all contexts of the run share. The user message may be replaced until it is stored. */
+  readonly shared: Invocation & { userContent: Content | undefined };
   /** The context that the first agent is started from. */
   readonly context: InvocationContext;
   readonly committer: EventCommitter;
@@ -36,7 +36,7 @@ export class RunInvocation implements RunHost {
     const { resumed, loaded, lock } = locked;
     this.#runner = runner;
     this.locked = locked;
-    this.invocation = {
+    this.shared = {
       invocationId: locked.invocationId,
       rootAgent: runner.agent,
       session: loaded.session,
@@ -58,7 +58,7 @@ export class RunInvocation implements RunHost {
       ledger: lock,
       host: this,
     };
-    this.context = InvocationContext.create(this.invocation);
+    this.context = InvocationContext.create(this.shared);
     this.committer = new EventCommitter(this.context, lock);
     const { isResumable, plugins } = this.context;
     const hasCallbacks =

@@ -1,36 +1,45 @@
-import { type Event, RequestKnownError, RunAbortedError, RunTimeoutError, StreamingMode } from '@eventloom/core';
+import { type Event, RequestKnownError, RunAbortedError, StreamingMode } from '@eventloom/core';
 import { ARTIFACTS_TO_RESTORE } from '@eventloom/core/internal';
 import { AgentDriver } from './agent-driver.ts';
 import { matchMessage } from './answers.ts';
-import type { RunControl } from './run-control.ts';
-import { RunInvocation } from './run-invocation.ts';
-import {
-  COMPLETED_END,
-  completionEvent,
-  leavesRunOpen,
-  mayLeaveCalls,
-  notifyPlugins,
-  type EndOfRun,
-  storeCompletion,
-  storeFailure,
-  storeMissingResponses,
-  toRefusal,
-  toRunError,
-} from './run-end.ts';
 import { type LockedRun, lockForRun } from './lock-run.ts';
 import { pickAgent } from './pick-agent.ts';
 import { finishRewind } from './restore-artifacts.ts';
-import { followRun } from './stored-runs/follow-run.ts';
-import { storedAbort } from './stored-runs/resumed-run.ts';
+import type { RunControl } from './run-control.ts';
+import {
+  COMPLETED_END,
+  completionEvent,
+  type EndOfRun,
+  mayLeaveCalls,
+  notifyPlugins,
+  releaseSession,
+  storeCompletion,
+  storeEndWithoutReader,
+  storeFailure,
+  storeMissingResponses,
+  toStreamError,
+} from './run-end.ts';
+import { RunInvocation } from './run-invocation.ts';
 import { parseRunRequest, type RunInput, type RunRequest } from './run-request.ts';
 import type { Runner } from './runner.ts';
-import { replaceMessage, storeMessage } from './store-message.ts';
+import { beginOnceLocked } from './store-message.ts';
+import { followRun } from './stored-runs/follow-run.ts';
+import { checkNotAborted } from './stored-runs/resumed-run.ts';
 
 /**
  * One run, from its parameters to the release of its session: lock the session, decide what the run continues, store
  * the message, drive the agent, store the end, unlock. No other code drives the agent of a run, except for chunks after
  * the first one: see `ChunkShortcut`. `docs/design/a-turn.md` follows a turn, a resume, a confirmation and a live run
  * through this function and what it calls.
+ *
+ * | the run as         | is known after                | and has                                                             |
+ * | ------------------ | ----------------------------- | ------------------------------------------------------------------- |
+ * | `input`            | the call                      | the parameters as the caller gave them                              |
+ * | `control`          | the call                      | its stream and its abort, for everybody who waits for the run       |
+ * | `request`          | the check of the parameters   | its `start` (message, answers, resume, live) and its config         |
+ * | `locked`           | the session is locked         | the session, its lease, and the run that it continues, if any       |
+ * | `invocation`       | that, too                     | the root context, and the committer that stores its events          |
+ * | `end`              | the end                       | its outcome, and the error that the stream throws                   |
  *
  * A message that no plugin and no file can change is stored in the call that locks the session, and the last event of a
  * run, if nothing can follow it, in the call that unlocks the session.
@@ -48,48 +57,38 @@ export async function* run(
 ): AsyncGenerator<Event, void, undefined> {
   let request: RunRequest | undefined;
   let locked: LockedRun | undefined;
-  /** Undefined until the run has ended, and for a run that did not begin. */
   let end: EndOfRun | undefined;
   const toolsetsClosed = runner.toolsets?.runBegins();
   try {
     if (toolsetsClosed) await toolsetsClosed;
-    request = parseRunRequest(runner, input); // Its start: a message, answers, a resume or a live run.
+    request = parseRunRequest(runner, input);
     control.watch(request.start);
     const locking = lockForRun(runner, request, control);
     locked = locking instanceof Promise ? await locking : locking;
-    const { start, config } = locked;
-    if (config.maxRunMs !== undefined) control.limitTime(config.maxRunMs);
+    const { start, config, resumed } = locked;
     const { session } = locked.loaded;
-    // Undefined without a message, and if the store has it already.
-    const sent =
+    if (config.maxRunMs !== undefined) control.limitTime(config.maxRunMs);
+    // Undefined without a message, and if it was stored as the session was locked.
+    const matched =
       locked.isMessageStored || !start.message ? undefined : await matchMessage(runner, locked, start.message);
-    const running = new RunInvocation(runner, locked, control, sent?.message ?? start.message);
-    const { context, committer } = running;
+    const invocation = new RunInvocation(runner, locked, control, matched?.message ?? start.message);
+    const { context, committer } = invocation;
     const { traceHeaders, stateDelta } = request;
-    const resumed = locked.resumed !== undefined;
-    control.operation = running.invocation.operations?.start({ kind: 'run', context, resumed, traceHeaders });
+    const isResumed = resumed !== undefined;
+    control.operation = invocation.shared.operations?.start({ kind: 'run', context, resumed: isResumed, traceHeaders });
     let driver: AgentDriver | undefined;
     try {
       if (ARTIFACTS_TO_RESTORE in session.state) await finishRewind(runner, locked);
-      const matched =
-        sent && context.plugins.has('onUserMessageCallback') ? await replaceMessage(runner, running, sent) : sent;
-      const picking = pickAgent(runner, locked, matched);
+      const picking = locked.isMessageStored
+        ? pickAgent(runner, locked)
+        : beginOnceLocked(runner, invocation, control, { matched, stateDelta });
       const { agent, branch } = picking instanceof Promise ? await picking : picking;
-      if (!locked.isMessageStored) {
-        control.live?.checkAgent(agent, runner.agent);
-        if (matched) await storeMessage(running, { matched, isReplaced: matched !== sent, stateDelta, branch });
-        control.noteBegun(locked, locked.lock.lease, session.lastSeq);
-      }
       committer.agentName = agent.name;
       for (const { event, seq } of locked.replayed) yield control.advanceTo(event, seq);
-      const aborted = locked.resumed && storedAbort(locked.resumed);
-      if (aborted) {
-        context.markReported(aborted);
-        throw aborted;
-      }
+      if (resumed) checkNotAborted(resumed, context);
 
       driver = new AgentDriver(context.forAgent(agent, { branch }));
-      const instead = context.plugins.has('beforeRunCallback') ? await askBeforeRun(running, control) : undefined;
+      const instead = context.plugins.has('beforeRunCallback') ? await askBeforeRun(invocation, control) : undefined;
       if (instead) yield control.advanceIn(session, instead);
       else {
         const isStreaming =
@@ -97,7 +96,7 @@ export async function* run(
         for (let step = await control.nextStep(driver); !step.done; step = await control.nextStep(driver)) {
           // The agent announces its last event in `lastEvent`, so that the end of the run is stored together with it.
           const isLast =
-            running.endsWithEvent && !committer.hasSubInvocations && step.value === driver.context.lastEvent;
+            invocation.endsWithEvent && !committer.hasSubInvocations && step.value === driver.context.lastEvent;
           // The commit barrier: the agent is asked for its next event only once this event is stored.
           const committing = committer.commit(step.value, isLast);
           const event = committing instanceof Promise ? await committing : committing;
@@ -110,33 +109,25 @@ export async function* run(
         }
       }
       // An agent was ended from within, or it was called as a tool and failed, was stopped, or works on after its tool has returned.
-      if (!end && (start.kind === 'live' || mayLeaveCalls(running))) {
+      if (!end && (start.kind === 'live' || mayLeaveCalls(invocation))) {
         const how = context.isPaused ? 'waits' : 'completed';
-        for (const event of await storeMissingResponses(running, how)) yield control.advanceIn(session, event);
+        for (const event of await storeMissingResponses(invocation, how)) yield control.advanceIn(session, event);
       }
-      end ??= await storeCompletion(runner, running, control);
+      end ??= await storeCompletion(runner, invocation, control);
     } catch (thrown) {
       if (!control.hasBegun) throw thrown;
       await control.closeAgent(driver);
-      if (end) {
-        // An abort after the end of the run changes nothing.
-        if (control.abortReason) return;
-        throw thrown;
-      }
-      const failed = context.progress.failedAt(thrown) ?? driver?.context ?? context;
-      const failure = toRunError(thrown, control.abortReason, failed);
-      control.operation?.fail(failure);
-      const stored = await storeFailure(running, { failure, thrown, failed });
-      end = stored;
-      // An aborted run yields nothing more; a reader of a run that took too long is still there.
-      if (!control.abortReason || RunTimeoutError.isInstance(failure))
-        for (const event of stored.events) yield control.advanceIn(session, event);
+      // An abort after the end of the run changes nothing.
+      if (end && control.abortReason) return;
+      if (end) throw thrown;
+      const failed = await storeFailure(invocation, control, { thrown, agent: driver?.context });
+      end = failed;
+      for (const event of failed.events) yield control.advanceIn(session, event);
     } finally {
       if (driver?.isRunning) await control.closeAgent(driver);
       // Plugins are notified even if the reader stops at the error event.
       if (end?.failure) await notifyPlugins(context, end.failure);
-      else if (!end && control.hasBegun)
-        end = await storeFailure(running, { failure: new RunAbortedError('the reader of the run stopped reading') });
+      else if (!end && control.hasBegun) end = await storeEndWithoutReader(invocation);
     }
     if (config.completionEvent && end?.outcome)
       yield completionEvent(runner, config, control.invocationId, end.failure);
@@ -146,7 +137,7 @@ export async function* run(
       end = { outcome: yield* followRun(runner, request, control, thrown) };
       return;
     }
-    const error = control.hasBegun ? toRunError(thrown, control.abortReason) : toRefusal(thrown, control.abortReason);
+    const error = toStreamError(thrown, control);
     control.operation?.fail(error);
     const config = (locked ?? request)?.config;
     if (config?.completionEvent && !control.hasBegun && RunAbortedError.isInstance(error))
@@ -154,11 +145,7 @@ export async function* run(
     if (!control.live?.clientDisconnected) throw error;
   } finally {
     control.end(end);
-    if (!control.hasBegun) await locked?.lock.withdraw();
-    else if (locked?.lock.isLocked) {
-      const keepRunOpen = end?.outcome ? false : leavesRunOpen(end?.failure) ? 'without-attempt' : true;
-      await locked.lock.unlock({ keepRunOpen, outcome: end?.outcome });
-    }
+    if (!control.hasBegun || locked?.lock.isLocked) await releaseSession(locked, control, end);
     control.unlocking?.resolve();
     const toolsetsSuspended = runner.toolsets?.runEnds();
     if (toolsetsSuspended) await toolsetsSuspended;

@@ -15,18 +15,52 @@ import { matchMessage, type MatchedMessage } from './answers.ts';
 import { answeredRun } from './answered-run.ts';
 import { answeredCallIds, checkNewMessage } from './check-message.ts';
 import type { LockedRun } from './lock-run.ts';
+import { type PickedAgent, pickAgent } from './pick-agent.ts';
+import type { RunControl } from './run-control.ts';
 import { toStoredConfig } from './stored-runs/stored-run-config.ts';
 import type { RunInvocation } from './run-invocation.ts';
 import type { Runner } from './runner.ts';
+
+/** A message that is to be stored before the run begins, with the state that is written together with it. */
+interface StartToStore {
+  /** Undefined for a run without a message: one that is resumed without answers, or is live. */
+  readonly matched: MatchedMessage | undefined;
+  readonly stateDelta: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Begins a run whose message was not stored as its session was locked: the plugins may replace the message, the agent
+ * that takes it is picked, and the message is stored. Returns that agent.
+ *
+ * @throws InvalidMessageError as `replaceMessage` and `pickAgent`
+ */
+export async function beginOnceLocked(
+  runner: Runner,
+  invocation: RunInvocation,
+  control: RunControl,
+  { matched: sent, stateDelta }: StartToStore,
+): Promise<PickedAgent> {
+  const { locked, context } = invocation;
+  const isAsked = sent !== undefined && context.plugins.has('onUserMessageCallback');
+  const matched = isAsked ? await replaceMessage(runner, invocation, sent) : sent;
+  const picked = await pickAgent(runner, locked, matched);
+  control.live?.checkAgent(picked.agent, runner.agent);
+  if (matched) {
+    const { branch } = picked;
+    await storeMessage(invocation, { matched, isReplaced: matched !== sent, stateDelta, branch });
+  }
+  control.noteBegun(locked, locked.lock.lease, locked.loaded.session.lastSeq);
+  return picked;
+}
 
 /**
  * Lets the plugins replace the message that the run starts with.
  *
  * @throws InvalidMessageError, also for a message that answers another run than the one it replaces
  */
-export async function replaceMessage(
+async function replaceMessage(
   runner: Runner,
-  { locked, context: invocationContext, invocation }: RunInvocation,
+  { locked, context: invocationContext, shared }: RunInvocation,
   matched: MatchedMessage,
 ): Promise<MatchedMessage> {
   const userMessage = matched.message;
@@ -37,7 +71,7 @@ export async function replaceMessage(
   const message = checkNewMessage(given);
   checkReplacement(locked, message);
   const replaced = await matchMessage(runner, locked, message, matched.answers);
-  if (!locked.resumed) invocation.userContent = replaced.message;
+  if (!locked.resumed) shared.userContent = replaced.message;
   return replaced;
 }
 
@@ -71,8 +105,8 @@ interface MessageToStore {
  * one event on that branch; the events of one message are stored together or not at all. Credentials among them are
  * handed to the credential service, and never stored in an event.
  */
-export async function storeMessage(
-  { invocation, committer }: RunInvocation,
+async function storeMessage(
+  { shared: invocation, committer }: RunInvocation,
   { matched, isReplaced, stateDelta, branch }: MessageToStore,
 ): Promise<void> {
   const { runConfig, session, artifactService, resumedLog } = invocation;

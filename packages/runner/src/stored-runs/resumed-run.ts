@@ -2,7 +2,7 @@ import {
   type BaseAgent,
   type Content,
   type Event,
-  type EventloomError,
+  type InvocationContext,
   InvalidRequestError,
   type RunConfig,
 } from '@eventloom/core';
@@ -101,13 +101,15 @@ function goneAgent(
 }
 
 /**
- * Returns the error of a run that was aborted or closed, and whose process ended before it stored the end: none of its
- * agents continues.
+ * Throws the stored error of a run that was aborted or closed, and whose process ended before it stored the end: none of
+ * its agents continues. The error has its event already.
  */
-export function storedAbort({ log }: ResumedRun): EventloomError | undefined {
+export function checkNotAborted({ log }: ResumedRun, context: InvocationContext): void {
   const last = log.events.at(-1);
-  if (!last || !isYielded(last) || outcomeOfEvent(last).state !== 'interrupted') return undefined;
-  return errorOfEvent(last);
+  if (!last || !isYielded(last) || outcomeOfEvent(last).state !== 'interrupted') return;
+  const error = errorOfEvent(last);
+  context.markReported(error);
+  throw error;
 }
 
 /** The events of a run in order, without rewound ones. Empty if the session does not have the run, or was rewound to before it. */
