@@ -3,7 +3,7 @@ import { describeKind } from '@eventloom/core/internal';
 import type { ErrorBody } from '@eventloom/core/wire';
 import { formatPosition } from '../runs/run-log.ts';
 import { type FrameEncoder, SSE_HEARTBEAT, sseResponse } from './responses.ts';
-import type { FollowedRun } from '../runs/follow-run.ts';
+import type { FollowedRun } from '../runs/run-follower.ts';
 import { invocationHeader } from './responses.ts';
 
 /** Identifies a run of a user, and the event after which to read it. */

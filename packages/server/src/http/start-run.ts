@@ -9,7 +9,7 @@ import { copyJson, isRecord, mergeRunConfigs, readTraceHeaders, within } from '@
 import { readRunBody, type RunBody } from '@eventloom/core/wire';
 import type { RunAsyncParams, Runner } from '@eventloom/runner';
 import { AppNotFoundError, BodyTooLargeError, RunEventNotFoundError } from '../errors.ts';
-import type { FollowedRun } from '../runs/follow-run.ts';
+import type { FollowedRun } from '../runs/run-follower.ts';
 import type { ActiveRun } from '../runs/active-run.ts';
 import { eventPosition } from '../runs/run-log.ts';
 import type { FrameEncoder } from './responses.ts';

@@ -17,7 +17,7 @@ import type { FrontContext } from '../server-context.ts';
 import { artifactRoutes } from './artifact-routes.ts';
 import { graphRoutes } from './graph-routes.ts';
 import { historyRoutes } from './history-routes.ts';
-import { runBufferRoutes } from './run-buffer-routes.ts';
+import { followRoutes } from './follow-routes.ts';
 import { runRoutes } from './run-routes.ts';
 import { serverRoutes } from './server-routes.ts';
 import { sessionRoutes } from './session-routes.ts';
@@ -28,7 +28,7 @@ const adkRoutes: readonly HttpRoute[] = [
   ...historyRoutes,
   ...artifactRoutes,
   ...runRoutes,
-  ...runBufferRoutes,
+  ...followRoutes,
   ...graphRoutes,
 ];
 

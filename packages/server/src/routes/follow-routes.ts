@@ -77,7 +77,7 @@ const RUN_CODES = [
 ];
 
 /** The routes that follow a run again, read its state and cancel it. */
-export const runBufferRoutes: readonly HttpRoute[] = [
+export const followRoutes: readonly HttpRoute[] = [
   {
     method: 'get',
     path: RUN,
