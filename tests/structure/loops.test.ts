@@ -16,7 +16,6 @@ const ALLOWED: readonly AllowedStep[] = [
   { path: 'packages/graph/src/state-graph.ts', reason: 'the targets of one node' },
   { path: 'packages/live/src/live-input.ts', reason: 'a Fifo, which moves nothing' },
   { path: 'packages/live/src/live-request-queue.ts', reason: 'a Fifo, which moves nothing' },
-  { path: 'packages/live/src/request-pump.ts', reason: 'a Fifo, which moves nothing' },
   { path: 'packages/live/src/service-session.ts', reason: 'requests that are sent again, one by one' },
   { path: 'packages/live/src/unconsumed-requests.ts', reason: 'a few megabytes of speech at most' },
   { path: 'packages/runner/src/history-reader.ts', text: 'events = ', reason: 'each page is four times the last one' },

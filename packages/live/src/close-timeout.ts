@@ -1,15 +1,16 @@
 import { type BaseLiveRequestQueue, ConfigurationError, type InvocationContext } from '@eventloom/core';
 import type { AbortGuard } from '@eventloom/core/internal';
+import type { LiveEnding } from './live-ending.ts';
 
 interface CloseTimeoutParams {
   readonly context: InvocationContext;
   readonly queue: BaseLiveRequestQueue;
   /** Time that work has to finish after the client closed its queue, in milliseconds. */
   readonly timeoutMs: number;
-  /** Called when work is abandoned, before `until` rejects. */
-  readonly onTimeout: () => void;
-  /** Returns a number that changes while the run makes progress. The time limit restarts as long as it changes. Default: no restart. */
-  readonly progress?: () => number;
+  /** Ended as `closed` when work is abandoned, before `until` rejects. */
+  readonly ending?: LiveEnding;
+  /** The time limit restarts as long as the run opens connections. Default: no restart. */
+  readonly run?: { readonly connectionAttempts: number };
 }
 
 /** Waits for application code: without a limit while the client is connected, and for a limited time after it has closed its queue. */
@@ -17,6 +18,7 @@ export class CloseTimeout {
   readonly #params: CloseTimeoutParams;
   /** A signal that is aborted when the client closes its queue. */
   readonly #connected: AbortGuard;
+  #hasTimedOut = false;
 
   constructor(params: CloseTimeoutParams) {
     this.#params = params;
@@ -24,6 +26,11 @@ export class CloseTimeout {
     void params.queue
       .whenClosed()
       .then(() => this.#connected.abort(new DOMException('the client hung up', 'AbortError')));
+  }
+
+  /** True once work was abandoned. */
+  get hasTimedOut(): boolean {
+    return this.#hasTimedOut;
   }
 
   /**
@@ -40,13 +47,13 @@ export class CloseTimeout {
       // The work gets a limited time after the client has closed its queue.
       if (!this.#connected.signal.aborted) throw error;
     }
-    const { context, timeoutMs, progress } = this.#params;
+    const { context, timeoutMs, run } = this.#params;
     const timeout = Promise.withResolvers<never>();
     let callOff = (): void => undefined;
     const wait = (): void => {
-      const before = progress?.();
+      const before = run?.connectionAttempts;
       callOff = context.platform.schedule(timeoutMs, () => {
-        if (progress?.() !== before) wait();
+        if (run?.connectionAttempts !== before) wait();
         else timeout.reject(this.#abandon(what));
       });
     };
@@ -59,11 +66,12 @@ export class CloseTimeout {
   }
 
   #abandon(what: string): ConfigurationError {
-    const { context, timeoutMs, onTimeout } = this.#params;
+    const { context, timeoutMs, ending } = this.#params;
     const error = new ConfigurationError(
       `agent "${context.agent.name}": ${what} did not settle within ${timeoutMs / 1000} seconds after the end of the call, and is no longer awaited`,
     );
-    onTimeout();
+    this.#hasTimedOut = true;
+    ending?.end('closed');
     context.platform.background(Promise.reject(error));
     return error;
   }

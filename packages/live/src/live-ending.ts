@@ -1,4 +1,5 @@
 import { LiveConnectionError, RunAbortedError } from '@eventloom/core';
+import type { AbortGuard } from '@eventloom/core/internal';
 
 /**
  * The reasons for leaving a connection: the client closed its queue, control moved to another agent, a callback
@@ -15,15 +16,26 @@ export type Ending =
   | 'takenOver'
   | 'stopped';
 
-/** Records why an agent's part of a live run ends. The first reason or failure counts. */
+/** A session of the model service. */
+interface ClosableSession {
+  /** Closes the connection. */
+  close(): Promise<void>;
+}
+
+/** Records why an agent's part of a live run ends, and leaves the connection then. The first reason or failure counts. */
 export class LiveEnding {
   #reason: Ending | undefined;
   #failure: { readonly error: unknown } | undefined;
-  readonly #onEnd: () => void;
+  readonly #session: ClosableSession;
+  readonly #connecting: AbortGuard;
 
-  /** @param onEnd called when there is a reason to leave the connection */
-  constructor(onEnd: () => void) {
-    this.#onEnd = onEnd;
+  /**
+   * @param session closed when there is a reason to leave its connection
+   * @param connecting aborted when the flow ends: no further connection is opened
+   */
+  constructor(session: ClosableSession, connecting: AbortGuard) {
+    this.#session = session;
+    this.#connecting = connecting;
   }
 
   get reason(): Ending | undefined {
@@ -47,18 +59,23 @@ export class LiveEnding {
   end(reason: Ending): void {
     if (this.isEnded || (reason === 'reconnecting' && this.#reason)) return;
     this.#reason = reason;
-    this.#onEnd();
+    this.#leave();
   }
 
   fail(error: unknown): void {
     if (this.isEnded) return;
     this.#failure = { error };
-    this.#onEnd();
+    this.#leave();
   }
 
   /** Records a failure, unless it is a lost connection or an aborted run, which the reader of the connection reports. */
   failUnlessLost(error: unknown): void {
     if (!LiveConnectionError.isInstance(error) && !RunAbortedError.isInstance(error)) this.fail(error);
+  }
+
+  #leave(): void {
+    void this.#session.close();
+    if (this.isEnded) this.#connecting.abort(new RunAbortedError('the live run has ended'));
   }
 
   /** Withdraws the reason `reconnecting`: another connection is being opened. */

@@ -102,20 +102,15 @@ export class LiveFlow {
     this.#run = run;
     this.#session = new ServiceSession(context, run);
     this.#connecting = context.forkAbort();
-    this.#ending = new LiveEnding(() => this.#endConnection());
-    const onTimeout = (): void => this.#ending.end('closed');
-    this.#closeTimeout = new CloseTimeout({ context, queue, timeoutMs: CLOSE_TIMEOUT_MS, onTimeout });
-    this.#saveTimeout = new CloseTimeout({ context, queue, timeoutMs: SAVE_TIMEOUT_MS, onTimeout });
+    const ending = new LiveEnding(this.#session, this.#connecting);
+    this.#ending = ending;
+    this.#closeTimeout = new CloseTimeout({ context, queue, timeoutMs: CLOSE_TIMEOUT_MS, ending });
+    this.#saveTimeout = new CloseTimeout({ context, queue, timeoutMs: SAVE_TIMEOUT_MS, ending });
     void run.whenToYieldSession().then(() => this.#ending.end('takenOver'));
     this.#recordings = recordingsOf({ context, flow: this, closeTimeout: this.#saveTimeout });
     const shared = { context, run, session: this.#session, flow: this };
     const media = { recordings: this.#recordings, closeTimeout: this.#closeTimeout };
-    this.#policy = new ReconnectPolicy({
-      ...shared,
-      ending: this.#ending,
-      waiting: this.#connecting,
-      isDone: () => this.#isDone,
-    });
+    this.#policy = new ReconnectPolicy({ ...shared, ending, waiting: this.#connecting });
     this.#input = new LiveInput({ ...shared, ...media });
     this.#output = new LiveOutput({ turn, flow: this, ...media });
     this.#calls = new LiveToolCalls(shared);
@@ -287,7 +282,7 @@ export class LiveFlow {
     this.#tools = request.toolsDict;
     context.progress.countLlmCall();
     this.#ending.reconnect();
-    this.#run.noteConnecting();
+    this.#run.connectionAttempts++;
     const operation = context.invocation.operations?.start({ kind: 'model', context, model, request, live: true });
     const converse = (): Promise<void> => this.#converse(request, handle, operation);
     await (operation ? operation.around(converse) : converse());
@@ -349,19 +344,13 @@ export class LiveFlow {
   }
 
   /** True when the model gets nothing more: the invocation was ended, the service hung up, or control moves to another agent. */
-  get #isDone(): boolean {
+  get isDone(): boolean {
     return this.#context.endInvocation || this.#hasHungUp || this.#calls.isHandingOver;
   }
 
   /** Ends the flow after an ended invocation or conversation, or a transfer, once the calls have ended and their results are stored. */
   #endIfDone(): void {
-    if (this.#isDone && !this.#calls.isBusy) this.#ending.end(this.#calls.isHandingOver ? 'handedOver' : 'ended');
-  }
-
-  /** Closes the connection when there is a reason to leave it, and ends every wait for another one when the flow ends. */
-  #endConnection(): void {
-    void this.#session.close();
-    if (this.#ending.isEnded) this.#connecting.abort(new RunAbortedError('the live run has ended'));
+    if (this.isDone && !this.#calls.isBusy) this.#ending.end(this.#calls.isHandingOver ? 'handedOver' : 'ended');
   }
 }
 

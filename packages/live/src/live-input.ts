@@ -1,9 +1,9 @@
 import {
   type BaseLiveRequestQueue,
   type Content,
-  type EventloomError,
   type FunctionCall,
   type FunctionResponse,
+  InvalidMessageError,
   InvalidRequestError,
   type InvocationContext,
   type LiveRequest,
@@ -14,7 +14,6 @@ import type { CloseTimeout } from './close-timeout.ts';
 import type { LiveFlow } from './live-flow.ts';
 import type { LiveRecordings } from './live-recordings.ts';
 import type { QueueLiveRun } from './queue-live-run.ts';
-import { type PumpOutcome, RequestPump } from './request-pump.ts';
 import type { ServiceSession } from './service-session.ts';
 import { isOnlyStreamed } from './streamed-events.ts';
 import { acceptWritten, createRefusal, type WrittenRequest } from './accept-written.ts';
@@ -82,8 +81,8 @@ export class LiveInput {
   async stop(): Promise<void> {
     this.#isOn = false;
     this.#stopWatching();
-    await this.#pump?.stop();
-    await this.#responsePump?.stop();
+    await stopPump(this.#pump);
+    await stopPump(this.#responsePump);
     this.#pump = undefined;
     this.#responsePump = undefined;
   }
@@ -95,7 +94,7 @@ export class LiveInput {
   hold(call: FunctionCall): void {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#held.set(call, resolve);
-    void this.#pump?.stop();
+    void stopPump(this.#pump);
     this.#params.closeTimeout.until(promise, `the call of ${call.name}`).catch(() => undefined);
   }
 
@@ -139,22 +138,37 @@ export class LiveInput {
   }
 
   #startClient(): void {
-    this.#pump = this.#startPump(this.#params.run.queue, (request) => this.#prepare(request));
+    this.#pump = this.#startPump(this.#params.run.queue);
   }
 
-  #startPump(
-    source: Fifo<LiveRequest> | BaseLiveRequestQueue,
-    prepare?: (request: LiveRequest) => Prepared,
-  ): RequestPump {
-    const { session, flow } = this.#params;
-    const send = (request: LiveRequest) => session.send(request);
-    const onRefused = (error: EventloomError) => this.#emitUnsent(error);
-    const pump = new RequestPump({ source, send, onRefused, ...(prepare && { prepare }) });
-    void pump.done.then((outcome: PumpOutcome) => {
-      if (outcome === 'empty') flow.inputEnded();
-      else if (outcome !== 'stopped') flow.failUnlessLost(outcome.error);
+  #startPump(source: Fifo<LiveRequest> | BaseLiveRequestQueue): RequestPump {
+    const { flow } = this.#params;
+    const stopping = new AbortController();
+    const done = this.#pumpRequests(source, stopping.signal).catch((error: unknown) => {
+      if (!stopping.signal.aborted) flow.failUnlessLost(error);
     });
-    return pump;
+    return { done, stopping };
+  }
+
+  /**
+   * Sends the requests of a source until it is closed and empty, or the signal fires. A request leaves its source when the
+   * connection has taken it, so that a request which a lost connection did not take is there for the next one.
+   */
+  async #pumpRequests(source: Fifo<LiveRequest> | BaseLiveRequestQueue, signal: AbortSignal): Promise<void> {
+    const { session, flow } = this.#params;
+    for (let request = await source.peek(signal); request; request = await source.peek(signal)) {
+      const preparing = source === this.responses ? request : this.#prepare(request);
+      const prepared = preparing instanceof Promise ? await preparing : preparing;
+      signal.throwIfAborted();
+      try {
+        if (prepared) await session.send(prepared);
+      } catch (error) {
+        if (!InvalidMessageError.isInstance(error)) throw error;
+        await this.#emitUnsent(error);
+      }
+      source.shift();
+    }
+    flow.inputEnded();
   }
 
   /** Accepts a request of the client, once: stores text, and copies media to the tools with input streams. */
@@ -185,13 +199,27 @@ export class LiveInput {
     return sent;
   }
 
-  /** Emits an error event for a request that the session has and the connection cannot send. The run continues without it. */
-  async #emitUnsent({ code, message }: EventloomError): Promise<void> {
+  /** Emits an error event for a request that the session has and no connection can send. The run continues without it. */
+  async #emitUnsent({ code, message }: InvalidMessageError): Promise<void> {
     await this.#params.flow.emit(createErrorEvent(this.#params.context.createEvent(), code, message));
   }
 }
 
+/** The request as the model gets it; undefined sends nothing. */
 type Prepared = LiveRequest | undefined | Promise<LiveRequest | undefined>;
+
+/** Requests that are being sent. */
+interface RequestPump {
+  /** Resolves when nothing reads the source any more; never rejects. */
+  readonly done: Promise<void>;
+  readonly stopping: AbortController;
+}
+
+/** Stops after the request that is being sent. */
+async function stopPump(pump: RequestPump | undefined): Promise<void> {
+  pump?.stopping.abort();
+  await pump?.done;
+}
 
 /** The responses to calls in a history. A response that arrived while the history was built may be missing. */
 class HistoryResponses {

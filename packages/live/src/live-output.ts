@@ -1,5 +1,4 @@
 import {
-  type Content,
   contentText,
   createEventActions,
   type Event,
@@ -26,13 +25,11 @@ export class LiveOutput {
   readonly #params: LiveOutputParams;
   readonly #context: InvocationContext;
   readonly #events: ResponseEvents;
-  /** The callbacks of the open connection. */
-  #call: ModelCall | undefined;
 
   constructor(params: LiveOutputParams) {
     this.#params = params;
     this.#context = params.turn.context;
-    this.#events = new ResponseEvents(this.#context, (content) => this.#callEvent(content));
+    this.#events = new ResponseEvents(this.#context);
   }
 
   /** True while the model has begun a turn and not ended it. */
@@ -40,19 +37,12 @@ export class LiveOutput {
     return this.#events.isSpeaking;
   }
 
-  /** The event with calls and their ids, without timing, because the model was not called for it. */
-  #callEvent(content: Content): Event {
-    const call = this.#call?.toReplyEvent({ content }, createEventActions()) ?? this.#context.createEvent({ content });
-    const { usageMetadata: _, ...event } = call;
-    return event;
-  }
-
   /**
    * Calls `beforeModelCallback` for a connection that is about to be opened. Returns the response that replaces the
    * connection, if there is one.
    */
   async begin(call: ModelCall): Promise<LlmResponse | undefined> {
-    this.#call = call;
+    this.#events.call = call;
     const replacement = call.hasBeforeCallbacks ? await call.before() : undefined;
     if (!replacement) await this.#emitChanges();
     return replacement;
@@ -66,9 +56,9 @@ export class LiveOutput {
   /** Emits the events of a response and runs its calls. */
   async take(received: LiveLlmResponse): Promise<void> {
     const { recordings, flow } = this.#params;
+    const { call } = this.#events;
     const raw = readResponse(this.#params.turn.agent, received);
-    const response =
-      this.#call?.hasAfterCallbacks && saysSomething(raw) ? await this.#afterCallbacks(raw, this.#call) : raw;
+    const response = call?.hasAfterCallbacks && saysSomething(raw) ? await this.#afterCallbacks(raw, call) : raw;
     for (const event of this.#events.take(response)) {
       const calls = event.partial === true ? [] : callsToRun(event.content?.parts);
       if (calls.length > 0) flow.holdInput(calls);
@@ -117,7 +107,7 @@ export class LiveOutput {
 
   /** Emits state changes of callbacks in a separate event, because the model may never send another one. */
   async #emitChanges(): Promise<void> {
-    const call = this.#call;
+    const { call } = this.#events;
     if (!call || isEmptyActions(call.actions)) return;
     const { actions } = call;
     call.actions = createEventActions();

@@ -34,8 +34,7 @@ export async function prepareLiveRequest(
 ): Promise<LlmRequest> {
   const request = await prepareRequest(turn, actions);
   const listens = Object.values(request.toolsDict).some((tool) => tool.hasInputStream);
-  if (listens && !getOwn(request.toolsDict, STOP_STREAMING))
-    appendTools(request, [new StopStreamingTool((toolName) => calls.stopStreaming(toolName))]);
+  if (listens && !getOwn(request.toolsDict, STOP_STREAMING)) appendTools(request, [new StopStreamingTool(calls)]);
   declareNonBlocking(request);
   const { config } = request;
   const { runConfig, invocation } = turn.context;

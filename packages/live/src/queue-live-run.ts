@@ -44,16 +44,17 @@ export class QueueLiveRun implements LiveRun {
   readonly #yielding = Promise.withResolvers<void>();
   #yielded: PromiseWithResolvers<void> | undefined;
   #closeTimeout: CloseTimeout | undefined;
-  /** Connections that were opened or tried. */
-  #connectionAttempts = 0;
-  #clientDisconnected = false;
+  /** Number of connections that were opened or tried. */
+  connectionAttempts = 0;
+  /** True if the client disconnected while the run waited for its session. */
+  #hasLeftEarly = false;
 
   constructor(queue: BaseLiveRequestQueue) {
     this.queue = queue;
   }
 
   get clientDisconnected(): boolean {
-    return this.#clientDisconnected;
+    return this.#hasLeftEarly || this.#closeTimeout?.hasTimedOut === true;
   }
 
   checkAgent(agent: BaseAgent, root: BaseAgent): void {
@@ -100,7 +101,7 @@ export class QueueLiveRun implements LiveRun {
     let isWaiting = true;
     void queue.whenClosed().then(() => {
       if (!isWaiting || queue.chars > 0) return;
-      this.#clientDisconnected = true;
+      this.#hasLeftEarly = true;
       leaving.abort(new DOMException('the client hung up', 'AbortError'));
     });
     try {
@@ -115,20 +116,14 @@ export class QueueLiveRun implements LiveRun {
       context,
       queue: this.queue,
       timeoutMs: CLOSE_TIMEOUT_MS,
-      onTimeout: () => (this.#clientDisconnected = true),
       // A run that opens connections is not stuck.
-      progress: () => this.#connectionAttempts,
+      run: this,
     });
     try {
       return await this.#closeTimeout.until(work, 'a callback, a plugin, a model or an agent of the application');
     } catch (error) {
-      throw this.#clientDisconnected ? new RunAbortedError('the client hung up', { cause: error }) : error;
+      throw this.clientDisconnected ? new RunAbortedError('the client hung up', { cause: error }) : error;
     }
-  }
-
-  /** Counts a connection that is about to be opened. */
-  noteConnecting(): void {
-    this.#connectionAttempts++;
   }
 
   isOnlyStreamed(event: Event): boolean {

@@ -1,6 +1,7 @@
 import { type InvocationContext, LiveConnectionError, type LiveLlmResponse } from '@eventloom/core';
 import type { AbortGuard } from '@eventloom/core/internal';
 import type { LiveEnding } from './live-ending.ts';
+import type { LiveFlow } from './live-flow.ts';
 import type { ServiceSession } from './service-session.ts';
 
 /** Maximum number of consecutive connections that may fail. */
@@ -15,10 +16,9 @@ interface ReconnectPolicyParams {
   readonly context: InvocationContext;
   readonly session: ServiceSession;
   readonly ending: LiveEnding;
+  readonly flow: LiveFlow;
   /** Ends every wait when it is aborted. */
   readonly waiting: AbortGuard;
-  /** Returns true if nothing more is sent to the model and only calls are awaited. */
-  readonly isDone: () => boolean;
 }
 
 /**
@@ -73,20 +73,20 @@ export class ReconnectPolicy {
    * @throws RunAbortedError if the wait is aborted
    */
   async afterLoss(error: unknown): Promise<void> {
-    const { session, ending } = this.#params;
+    const { session, ending, flow } = this.#params;
     const isHandleRefused = LiveConnectionError.isInstance(error) && error.isHandleRefused;
-    if (this.#params.isDone()) await this.#reconnect(error);
+    if (flow.isDone) await this.#reconnect(error);
     else if (isHandleRefused && session.handle !== undefined) session.giveUpHandle();
     else if (this.#isTimeShort && !this.#canReconnect) ending.end('timedOut');
     else await this.#reconnect(error);
   }
 
   async #reconnect(error: unknown): Promise<void> {
-    const { context, waiting, isDone } = this.#params;
+    const { context, waiting, flow } = this.#params;
     const { platform } = context;
-    if (!isLoss(error) || (!this.#canReconnect && !isDone())) throw error;
+    if (!isLoss(error) || (!this.#canReconnect && !flow.isDone)) throw error;
     // No connection is needed any more: wait until the agent's part of the run ends and aborts the wait.
-    if (isDone()) await waiting.until(Promise.withResolvers<never>().promise);
+    if (flow.isDone) await waiting.until(Promise.withResolvers<never>().promise);
     if (this.#connectedAtMs !== undefined && platform.now() - this.#connectedAtMs >= GOOD_MS) {
       this.#failures = 0;
       this.#isAtOnce = true;
@@ -106,7 +106,7 @@ export class ReconnectPolicy {
     } finally {
       callOff();
     }
-    if (isDone()) await waiting.until(Promise.withResolvers<never>().promise);
+    if (flow.isDone) await waiting.until(Promise.withResolvers<never>().promise);
   }
 }
 

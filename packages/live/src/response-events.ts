@@ -1,5 +1,6 @@
 import {
   type Content,
+  createEventActions,
   type Event,
   type EventParams,
   type FunctionCall,
@@ -9,9 +10,7 @@ import {
   type Transcription,
 } from '@eventloom/core';
 import { createErrorEvent, ResponseAggregator } from '@eventloom/core/internal';
-
-/** Creates the event of a model's calls. */
-type CallEventMaker = (content: Content) => Event;
+import type { ModelCall } from '@eventloom/llm-agent/internal';
 
 /**
  * Turns the responses of a live connection into events, each with one piece of information: chunks of text and speech
@@ -20,7 +19,8 @@ type CallEventMaker = (content: Content) => Event;
  */
 export class ResponseEvents {
   readonly #context: InvocationContext;
-  readonly #toCallEvent: CallEventMaker;
+  /** The callbacks of the open connection. */
+  call: ModelCall | undefined;
   readonly #heard: LiveSpeech;
   readonly #spoken: LiveSpeech;
   #text: ResponseAggregator | undefined;
@@ -33,9 +33,8 @@ export class ResponseEvents {
   /** Fields of the current response that its events have unchanged. */
   #others: EventParams = {};
 
-  constructor(context: InvocationContext, toCallEvent: CallEventMaker) {
+  constructor(context: InvocationContext) {
     this.#context = context;
-    this.#toCallEvent = toCallEvent;
     this.#heard = new LiveSpeech(context, 'inputTranscription');
     this.#spoken = new LiveSpeech(context, 'outputTranscription');
   }
@@ -100,7 +99,14 @@ export class ResponseEvents {
     if (!this.#heard.awaitsWhole) yield* this.#heard.flush();
     yield* this.#flushText(false);
     if (!this.#spoken.awaitsWhole) yield* this.#spoken.flush();
-    yield calls.length > 0 ? this.#toCallEvent({ role, parts: others }) : this.#event(role, others);
+    yield calls.length > 0 ? this.#callEvent({ role, parts: others }) : this.#event(role, others);
+  }
+
+  /** The event with calls and their ids, without timing, because the model was not called for it. */
+  #callEvent(content: Content): Event {
+    const call = this.call?.toReplyEvent({ content }, createEventActions()) ?? this.#context.createEvent({ content });
+    const { usageMetadata: _, ...event } = call;
+    return event;
   }
 
   #textChunk(role: string, part: Part, partial: boolean | undefined): Event {

@@ -4,18 +4,23 @@ export const STOP_STREAMING = 'stop_streaming';
 
 const FUNCTION_NAME = 'function_name';
 
+/** The running calls of tools that listen to the client. */
+interface StreamingCalls {
+  /** Stops the calls of the tool with this name. Returns false when there are none. */
+  stopStreaming(toolName: string): boolean;
+}
+
 /** Lets the model end its calls of a tool that listens to the client. */
 export class StopStreamingTool extends BaseTool {
-  readonly #stop: (toolName: string) => boolean;
+  readonly #calls: StreamingCalls;
 
-  /** @param stop stops the calls of the tool with this name; returns false when there are none */
-  constructor(stop: (toolName: string) => boolean) {
+  constructor(calls: StreamingCalls) {
     super({
       name: STOP_STREAMING,
       description: 'Stops a function that is still running and reports its results as they come.',
       idempotent: true,
     });
-    this.#stop = stop;
+    this.#calls = calls;
   }
 
   override _getDeclaration(): FunctionDeclaration {
@@ -29,7 +34,7 @@ export class StopStreamingTool extends BaseTool {
 
   override runAsync({ args }: RunAsyncToolRequest): Promise<unknown> {
     const name = String(args[FUNCTION_NAME]);
-    const isStopped = this.#stop(name);
+    const isStopped = this.#calls.stopStreaming(name);
     return Promise.resolve(isStopped ? { status: `stopped ${name}` } : { error: `${name} is not running` });
   }
 }

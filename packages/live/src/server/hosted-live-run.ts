@@ -90,11 +90,7 @@ export class HostedLiveRun implements LiveSocketEvents {
     this.key = key;
     this.#params = params;
     this.#writer = new LiveFrameWriter(socket, params);
-    this.#input = new LiveFrameReader(socket, limits, {
-      answer: (text) => this.#answer(text),
-      answered: (ping) => this.#writer.answered(ping),
-      refused: (error) => this.#answer(serializeEvent(this.#errorEvent(error))),
-    });
+    this.#input = new LiveFrameReader(socket, limits);
     this.#stream = runner.runLive({
       userId: key.userId,
       sessionId: key.sessionId,
@@ -135,7 +131,10 @@ export class HostedLiveRun implements LiveSocketEvents {
     this.#hasSent = true;
     this.#writer.frameReceived();
     try {
-      this.#input.take(frame);
+      const control = this.#input.take(frame);
+      if (!control) return;
+      if ('pong' in control) this.#writer.answered(control.pong);
+      else this.#answer('ping' in control ? JSON.stringify({ pong: control.ping }) : this.#errorFrame(control.fault));
     } catch (error) {
       this.#disconnect(toError(error));
     }
@@ -193,13 +192,13 @@ export class HostedLiveRun implements LiveSocketEvents {
     this.#writer.unbind();
   }
 
-  /** Creates an error event that is sent to the client and not stored. */
-  #errorEvent({ code, message }: EventloomError): Event {
+  /** Returns an error event that is sent to the client and not stored. */
+  #errorFrame({ code, message }: EventloomError): string {
     const { platform, runner } = this.#params;
     const { invocationId } = this;
     const timestamp = platform.now() / 1000;
     const base = { id: platform.newEventId(), invocationId, author: runner.agent.name, timestamp, partial: true };
-    return createErrorEvent(base, code, message);
+    return serializeEvent(createErrorEvent(base, code, message));
   }
 
   /**

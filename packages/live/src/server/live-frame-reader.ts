@@ -7,15 +7,11 @@ import { type ClientFrame, parseBinaryFrame, parseTextFrame } from './client-fra
 /** The limits of a client's frames: characters of a text frame, bytes of a binary frame, and the entries of a message. */
 export type FrameLimits = CountLimits & Pick<ServerLimits, 'maxLiveFrameBytes'>;
 
-/** Handles the frames of a client that are not for the model. */
-interface FrameHost {
-  /** Sends the answer to a ping of the client. */
-  answer(text: string): void;
-  /** Notes the client's answer to a ping. */
-  answered(ping: number): void;
-  /** Reports a frame that is refused. */
-  refused(error: EventloomError): void;
-}
+/** A frame that is not for the model: a ping of the client, its answer to a ping, or a faulty frame. */
+type ControlFrame =
+  | Extract<ClientFrame, { readonly ping: unknown }>
+  | Extract<ClientFrame, { readonly pong: number }>
+  | { readonly fault: EventloomError };
 
 /** Maximum number of characters that may wait for the model. A client that can be paused is paused at half of it. */
 const MAX_QUEUED_CHARS = 4 * 1024 * 1024;
@@ -27,14 +23,12 @@ export class LiveFrameReader {
   readonly queue = new LiveRequestQueue({ maxChars: MAX_QUEUED_CHARS });
   readonly #socket: LiveSocket;
   readonly #limits: FrameLimits;
-  readonly #host: FrameHost;
   #isPaused = false;
   #faulty = 0;
 
-  constructor(socket: LiveSocket, limits: FrameLimits, host: FrameHost) {
+  constructor(socket: LiveSocket, limits: FrameLimits) {
     this.#socket = socket;
     this.#limits = limits;
-    this.#host = host;
   }
 
   /** True while the client is paused: its frames, pongs included, come later. */
@@ -42,8 +36,11 @@ export class LiveFrameReader {
     return this.#isPaused;
   }
 
-  /** Takes a frame, or reports why not. @throws BodyTooLargeError, or the fault after too many, which ends the run */
-  take(frame: string | Uint8Array): void {
+  /**
+   * Puts a frame into the queue, or returns it if it is not for the model.
+   * @throws BodyTooLargeError, or the fault after too many, which ends the run
+   */
+  take(frame: string | Uint8Array): ControlFrame | undefined {
     const limits = this.#limits;
     if (frame.length > limits.maxLiveFrameBytes) {
       throw new BodyTooLargeError(
@@ -51,18 +48,18 @@ export class LiveFrameReader {
       );
     }
     try {
-      this.#enqueue(typeof frame === 'string' ? parseTextFrame(frame, limits) : parseBinaryFrame(frame));
+      const parsed = typeof frame === 'string' ? parseTextFrame(frame, limits) : parseBinaryFrame(frame);
+      if (!('pong' in parsed) && !('ping' in parsed)) this.#enqueue(parsed);
       this.#faulty = 0;
+      return 'pong' in parsed || 'ping' in parsed ? parsed : undefined;
     } catch (error) {
       if (!EventloomError.isInstance(error) || ++this.#faulty > MAX_FAULTY) throw error;
-      this.#host.refused(error);
+      return { fault: error };
     }
   }
 
-  #enqueue(frame: ClientFrame): void {
+  #enqueue(frame: Exclude<ClientFrame, ControlFrame>): void {
     const { queue } = this;
-    if ('pong' in frame) return this.#host.answered(frame.pong);
-    if ('ping' in frame) return this.#host.answer(JSON.stringify({ pong: frame.ping }));
     // A microphone that is still on while the run ends is not a fault.
     if (queue.isClosed) return;
     if ('blob' in frame) queue.sendRealtime(frame.blob);
