@@ -28,7 +28,7 @@ import type { Runner } from './runner.ts';
 import type { LoadedSession } from './session-loader.ts';
 import type { SessionLock } from './session-lock.ts';
 import type { BegunSession } from './session-locks.ts';
-import { checkInputBlobs } from './store-message.ts';
+import { checkStorable } from './store-message.ts';
 
 /** A run whose session is locked and read. */
 export interface LockedRun {
@@ -50,6 +50,15 @@ export interface LockedRun {
   readonly replayed: readonly ReplayedEvent[];
 }
 
+/** A run that is to get its session. */
+interface Locking {
+  readonly runner: Runner;
+  readonly request: RunRequest;
+  readonly control: RunControl;
+  /** Ends the wait for the session: the caller's signal, or for a live run one that fires when its client leaves, too. */
+  readonly abortSignal: AbortSignal | undefined;
+}
+
 /**
  * Locks the session of a run, reads it, and decides which run is continued, if any. An abort ends the wait for the lock.
  * @throws RequestKnownError for a request that is known, unless its run was left and `ifKnown` is `resume`
@@ -57,13 +66,11 @@ export interface LockedRun {
 export function lockForRun(runner: Runner, request: RunRequest, control: RunControl): MaybePromise<LockedRun> {
   const { live, signal } = control;
   if (live)
-    return live.whileWaiting(async (abortSignal) => lockForNewRun(runner, request, control, abortSignal), signal);
-  const locking =
-    request.start.kind === 'message'
-      ? lockForNewRun(runner, request, control, signal)
-      : lockForContinuedRun(runner, request, control, signal);
-  if (request.ifKnown !== 'resume' || !(locking instanceof Promise)) return locking;
-  return locking.catch((error: unknown) => lockForKnownRun(runner, request, control, error));
+    return live.whileWaiting(async (abortSignal) => lockForNewRun({ runner, request, control, abortSignal }), signal);
+  const locking: Locking = { runner, request, control, abortSignal: signal };
+  const locked = request.start.kind === 'message' ? lockForNewRun(locking) : lockForContinuedRun(locking);
+  if (request.ifKnown !== 'resume' || !(locked instanceof Promise)) return locked;
+  return locked.catch((error: unknown) => lockForKnownRun(locking, error));
 }
 
 /**
@@ -71,24 +78,20 @@ export function lockForRun(runner: Runner, request: RunRequest, control: RunCont
  *
  * @throws the given error otherwise
  */
-async function lockForKnownRun(
-  runner: Runner,
-  request: RunRequest,
-  control: RunControl,
-  error: unknown,
-): Promise<LockedRun> {
+async function lockForKnownRun(locking: Locking, error: unknown): Promise<LockedRun> {
+  const { runner, request, abortSignal } = locking;
   if (!RequestKnownError.isInstance(error)) throw error;
   const { key, config, bounds } = request;
   const { invocationId } = error;
   const find = async (): Promise<RunRecord | undefined> => runner.sessionService.findRun({ ...key, id: invocationId });
-  const record = await runner.sessions.readAhead(find, { abortSignal: control.signal });
+  const record = await runner.sessions.readAhead(find, { abortSignal });
   if (!record?.open || record.open.heldUntilMs > runner.platform.now()) throw error;
   if (faultOfLeftRun(record.open, bounds?.maxRunAttempts)) throw error;
   const start = { kind: 'resume', message: undefined, invocationId } as const;
   // The request is recorded, so `beginRun` gets no request id.
   const again = { ...request, start, callIds: [], window: undefined, config: { ...config, requestId: undefined } };
   try {
-    const locked = await lockToResume(runner, again, control, invocationId, control.signal);
+    const locked = await lockToResume({ ...locking, request: again }, invocationId);
     const { resumed, loaded } = locked;
     const first = resumed?.log.events.findIndex(({ requestId }) => requestId === config.requestId);
     return { ...locked, replayed: resumed ? replayedEvents(loaded, resumed.log, first) : NO_EVENTS };
@@ -100,12 +103,8 @@ async function lockForKnownRun(
 }
 
 /** Locks the session of a run that continues no other one. If possible, the message is stored in the same call of the store. */
-function lockForNewRun(
-  runner: Runner,
-  request: RunRequest,
-  control: RunControl,
-  abortSignal: AbortSignal | undefined,
-): MaybePromise<LockedRun> {
+function lockForNewRun(locking: Locking): MaybePromise<LockedRun> {
+  const { runner, request, control } = locking;
   const { start, config, window } = request;
   const { invocationId } = control;
   const message = messageToBeginWith(runner, request, invocationId);
@@ -117,11 +116,11 @@ function lockForNewRun(
     const replayed = NO_EVENTS;
     return { invocationId, start, config, lock, loaded, window, resumed, firstSeq, isMessageStored, replayed };
   };
-  const begun = lockSession(runner, request, control, { abortSignal, message, resumedId: undefined });
+  const begun = lockSession(locking, undefined, message);
   if (!(begun instanceof Promise)) return toLocked(begun);
   return begun.then(toLocked, async (error: unknown) => {
-    await handleRefusal(runner, request, control, error, abortSignal);
-    return lockForNewRun(runner, request, control, abortSignal);
+    await handleRefusal(locking, error);
+    return lockForNewRun(locking);
   });
 }
 
@@ -150,50 +149,14 @@ function messageToBeginWith(
   return stampEvent(event, config);
 }
 
-/**
- * Checks that a message and its state can be stored, before another run is interrupted for them. Content that plugins may replace is not
- * checked; of one whose files are saved as artifacts, the files are.
- *
- * @throws SizeLimitError, and the other errors of `saveArtifact` for a file
- */
-async function checkMessage(
-  runner: Runner,
-  { start, config, stateDelta, key, callIds }: RunRequest,
-  { invocationId }: RunControl,
-  abortSignal: AbortSignal | undefined,
-): Promise<void> {
-  if (!start.message) return;
-  const { message } = start;
-  const { sessions, sessionService, pluginManager, platform } = runner;
-  const mayChange = pluginManager.has('onUserMessageCallback');
-  if (config.saveInputBlobsAsArtifacts && !mayChange && callIds.length === 0)
-    await sessions.readAhead(() => checkInputBlobs(runner, key, invocationId, message), { abortSignal });
-  const isKept = !config.saveInputBlobsAsArtifacts && !mayChange;
-  const event: Event = {
-    id: platform.newEventId(),
-    invocationId,
-    author: 'user',
-    timestamp: 0,
-    ...(isKept && { content: message }),
-    actions: { stateDelta, artifactDelta: {} },
-  };
-  await sessions.readAhead(async () => sessionService.checkAppend?.({ ...key, event: stampEvent(event, config) }), {
-    abortSignal,
-  });
-}
-
 const NO_EVENTS: LockedRun['replayed'] = [];
 
 /** Maximum number of times that a session is locked for an answer while other runs change it. */
 const MAX_TRIES = 10;
 
 /** Locks the session of a run that may continue another one. */
-async function lockForContinuedRun(
-  runner: Runner,
-  request: RunRequest,
-  control: RunControl,
-  abortSignal: AbortSignal | undefined,
-): Promise<LockedRun> {
+async function lockForContinuedRun(locking: Locking): Promise<LockedRun> {
+  const { runner, request, control, abortSignal } = locking;
   const { start, config } = request;
   // The store records the request with the run that it continues; only the events of the run show whether the message
   // is stored.
@@ -202,31 +165,24 @@ async function lockForContinuedRun(
   if (requestId !== undefined) await read(() => checkNotKnown(runner, request, requestId));
   if (config.onBusy === 'interrupt') {
     await read(() => checkAnswers(runner, request));
-    await checkMessage(runner, request, control, abortSignal);
+    await checkStorable(runner, request, control.invocationId, abortSignal);
   }
-  return start.kind === 'resume'
-    ? lockToResume(runner, request, control, start.invocationId, abortSignal)
-    : lockToAnswer(runner, request, control, abortSignal);
+  return start.kind === 'resume' ? lockToResume(locking, start.invocationId) : lockToAnswer(locking);
 }
 
 /** Locks the session of the run that the request names. */
-async function lockToResume(
-  runner: Runner,
-  request: RunRequest,
-  control: RunControl,
-  resumedId: string,
-  abortSignal: AbortSignal | undefined,
-): Promise<LockedRun> {
+async function lockToResume(locking: Locking, resumedId: string): Promise<LockedRun> {
+  const { runner, request, control } = locking;
   control.invocationId = resumedId;
   for (;;) {
-    const begun = await tryToLock(runner, request, control, resumedId, abortSignal);
+    const begun = await tryToLock(locking, resumedId);
     if (!begun) continue;
     try {
       // Another process may have stored the answers while this one waited for the session.
       checkNotIn(request, begun.lock, begun.loaded.session);
       return toResumed(runner, request, begun, resumedId);
     } catch (error) {
-      await withdraw(runner, request, begun, resumedId, abortSignal);
+      await withdraw(locking, begun, resumedId);
       throw error;
     }
   }
@@ -237,12 +193,8 @@ async function lockToResume(
  * asked is looked up twice: before the lock, because a session is locked for a run, and under the lock, when the
  * session can no longer change.
  */
-async function lockToAnswer(
-  runner: Runner,
-  request: RunRequest,
-  control: RunControl,
-  abortSignal: AbortSignal | undefined,
-): Promise<LockedRun> {
+async function lockToAnswer(locking: Locking): Promise<LockedRun> {
+  const { runner, request, control, abortSignal } = locking;
   const { start, config, key, callIds } = request;
   const find = (): Promise<string | undefined> =>
     runner.sessions.readAhead(() => findAnsweredRun(runner.sessionService, key, callIds), { abortSignal });
@@ -251,7 +203,7 @@ async function lockToAnswer(
   for (let tries = 1; tries <= MAX_TRIES; tries++) {
     const invocationId = resumedId ?? ownId;
     control.invocationId = invocationId;
-    const begun = await tryToLock(runner, request, control, resumedId, abortSignal);
+    const begun = await tryToLock(locking, resumedId);
     if (!begun) {
       resumedId = await find();
       continue;
@@ -268,7 +220,7 @@ async function lockToAnswer(
         return { ...run, firstSeq, isMessageStored: false, replayed: NO_EVENTS };
       }
     } catch (error) {
-      await withdraw(runner, request, begun, resumedId, abortSignal);
+      await withdraw(locking, begun, resumedId);
       throw error;
     }
     // The answered run ended, or began to wait, before the session was locked, or older events show another one.
@@ -281,17 +233,11 @@ async function lockToAnswer(
 }
 
 /** Locks the session. Resolves to undefined if the store refused the run, and it can be begun again. */
-async function tryToLock(
-  runner: Runner,
-  request: RunRequest,
-  control: RunControl,
-  resumedId: string | undefined,
-  abortSignal: AbortSignal | undefined,
-): Promise<BegunSession | undefined> {
+async function tryToLock(locking: Locking, resumedId: string | undefined): Promise<BegunSession | undefined> {
   try {
-    return await lockSession(runner, request, control, { abortSignal, message: undefined, resumedId });
+    return await lockSession(locking, resumedId);
   } catch (error) {
-    await handleRefusal(runner, request, control, error, abortSignal);
+    await handleRefusal(locking, error);
     return undefined;
   }
 }
@@ -319,16 +265,9 @@ function toResumed(
 }
 
 /** Withdraws a run whose events were read and that cannot be continued, and closes it if it is over. */
-async function withdraw(
-  runner: Runner,
-  request: RunRequest,
-  begun: BegunSession,
-  resumedId: string | undefined,
-  abortSignal: AbortSignal | undefined,
-): Promise<void> {
+async function withdraw(locking: Locking, begun: BegunSession, resumedId: string | undefined): Promise<void> {
   await begun.lock.withdraw();
-  if (resumedId !== undefined && begun.lock.run?.wasOpen)
-    await closeIfOver(runner, request, resumedId, begun, abortSignal);
+  if (resumedId !== undefined && begun.lock.run?.wasOpen) await closeIfOver(locking, resumedId, begun);
 }
 
 /**
@@ -336,31 +275,24 @@ async function withdraw(
  * stored the message.
  */
 async function closeIfOver(
-  runner: Runner,
-  { key: { userId, sessionId } }: RunRequest,
+  { runner, request, abortSignal }: Locking,
   invocationId: string,
   { loaded: { session, derived } }: BegunSession,
-  abortSignal: AbortSignal | undefined,
 ): Promise<void> {
+  const { userId, sessionId } = request.key;
   const hasEvents = eventsOfRun(session.events, invocationId).length > 0;
   if (hasEvents && !Calls.of({ session, derived }).hasEnded(invocationId)) return;
   await closeRun(runner, { userId, sessionId, invocationId, reason: 'the run cannot be resumed', abortSignal });
 }
 
-/** The parts of a lock request that differ between attempts. */
-interface BeginAttempt {
-  readonly abortSignal: AbortSignal | undefined;
-  /** The message that the store appends as it locks the session. */
-  readonly message: Event | undefined;
-  /** The run that is continued; undefined for a new one. */
-  readonly resumedId: string | undefined;
-}
-
+/**
+ * @param resumedId the run that is continued; undefined for a new one
+ * @param message the message that the store appends as it locks the session
+ */
 function lockSession(
-  runner: Runner,
-  request: RunRequest,
-  control: RunControl,
-  { abortSignal, message, resumedId }: BeginAttempt,
+  { runner, request, control, abortSignal }: Locking,
+  resumedId: string | undefined,
+  message?: Event,
 ): MaybePromise<BegunSession> {
   const { start, callIds, key, config, window, webhook } = request;
   // A message that continues a run is checked before.
@@ -383,7 +315,7 @@ function lockSession(
     callIds,
     message,
     abortSignal,
-    checkBegin: checks ? () => checkMessage(runner, request, control, abortSignal) : undefined,
+    checkBegin: checks ? () => checkStorable(runner, request, control.invocationId, abortSignal) : undefined,
     holder: control,
   });
 }
@@ -394,13 +326,8 @@ function lockSession(
  *
  * @throws the error itself if the run cannot begin
  */
-async function handleRefusal(
-  runner: Runner,
-  request: RunRequest,
-  control: RunControl,
-  error: unknown,
-  abortSignal: AbortSignal | undefined,
-): Promise<void> {
+async function handleRefusal(locking: Locking, error: unknown): Promise<void> {
+  const { runner, request, control, abortSignal } = locking;
   const { start, config } = request;
   if (RequestKnownError.isInstance(error)) {
     control.sawSession = true;
@@ -408,7 +335,7 @@ async function handleRefusal(
       await runner.sessions.readAhead(() => handleKnownRequest(runner, request, error, abortSignal), { abortSignal });
     } catch (failure) {
       if (!UnfinishedRunError.isInstance(failure)) throw failure;
-      await handleRefusal(runner, request, control, failure, abortSignal);
+      await handleRefusal(locking, failure);
     }
     return;
   }
@@ -416,7 +343,7 @@ async function handleRefusal(
   control.sawSession = true;
   if (config.onOpenRun === 'reject' && config.onBusy !== 'interrupt') throw error;
   if (config.onBusy === 'interrupt' && start.kind === 'message')
-    await checkMessage(runner, request, control, abortSignal);
+    await checkStorable(runner, request, control.invocationId, abortSignal);
   await endOpenRun(runner, error.run, request, abortSignal);
 }
 

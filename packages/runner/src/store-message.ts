@@ -2,6 +2,7 @@ import {
   type BaseArtifactService,
   ConfigurationError,
   type Content,
+  type Event,
   type EventActions,
   type EventParams,
   InvalidArtifactNameError,
@@ -14,11 +15,13 @@ import { Calls, checkArtifactName, RunMark, sessionKeyOf, setOwn } from '@eventl
 import { matchMessage, type MatchedMessage } from './answers.ts';
 import { answeredRun } from './answered-run.ts';
 import { answeredCallIds, checkNewMessage } from './check-message.ts';
+import { stampEvent } from './event-committer.ts';
 import type { LockedRun } from './lock-run.ts';
 import { type PickedAgent, pickAgent } from './pick-agent.ts';
 import type { RunControl } from './run-control.ts';
 import { toStoredConfig } from './stored-runs/stored-run-config.ts';
 import type { RunInvocation } from './run-invocation.ts';
+import type { RunRequest } from './run-request.ts';
 import type { Runner } from './runner.ts';
 
 /** A message that is to be stored before the run begins, with the state that is written together with it. */
@@ -135,8 +138,40 @@ async function storeMessage(
   else await committer.appendAllNew(events);
 }
 
+/**
+ * Checks that a message and its state can be stored, before another run is interrupted for them. Content that plugins may replace is not
+ * checked; of one whose files are saved as artifacts, the files are.
+ *
+ * @throws SizeLimitError, and the other errors of `saveArtifact` for a file
+ */
+export async function checkStorable(
+  runner: Runner,
+  { start, config, stateDelta, key, callIds }: RunRequest,
+  invocationId: string,
+  abortSignal: AbortSignal | undefined,
+): Promise<void> {
+  if (!start.message) return;
+  const { message } = start;
+  const { sessions, sessionService, pluginManager, platform } = runner;
+  const mayChange = pluginManager.has('onUserMessageCallback');
+  if (config.saveInputBlobsAsArtifacts && !mayChange && callIds.length === 0)
+    await sessions.readAhead(() => checkInputBlobs(runner, key, invocationId, message), { abortSignal });
+  const isKept = !config.saveInputBlobsAsArtifacts && !mayChange;
+  const event: Event = {
+    id: platform.newEventId(),
+    invocationId,
+    author: 'user',
+    timestamp: 0,
+    ...(isKept && { content: message }),
+    actions: { stateDelta, artifactDelta: {} },
+  };
+  await sessions.readAhead(async () => sessionService.checkAppend?.({ ...key, event: stampEvent(event, config) }), {
+    abortSignal,
+  });
+}
+
 /** Checks that the artifact service accepts each piece of inline data of a message. @throws the errors of `saveArtifact` */
-export async function checkInputBlobs(
+async function checkInputBlobs(
   { artifactService }: Pick<Runner, 'artifactService'>,
   key: SessionKey,
   invocationId: string,
