@@ -1,22 +1,17 @@
 import {
-  EventloomError,
   InvalidRequestError,
-  type MaybePromise,
   type OnBusy,
   type OpenRun,
   type Platform,
   SessionBusyError,
   type SessionKey,
-  SessionNotFoundError,
-  ShuttingDownError,
-  StaleWriterError,
   StorageError,
-  UnfinishedRunError,
 } from '@eventloom/core';
 import { faultOfLeftRun, reasonOf } from '@eventloom/core/internal';
 import type { Runner } from '@eventloom/runner';
 import { ServerBusyError } from '../errors.ts';
 import type { ServerLimits } from '../server-limits.ts';
+import { type CancelledRun, CancelledRuns, isElsewhere, type RunKey } from './cancelled-runs.ts';
 import type { RunHub } from './run-hub.ts';
 import type { RunLog } from './run-log.ts';
 import { runName } from './run-memory.ts';
@@ -26,12 +21,6 @@ import { runName } from './run-memory.ts';
  * `ServerOptions.onUnfinishedRuns`.
  */
 export type OnUnfinishedRuns = 'resume' | 'close' | 'leave';
-
-/** A run and its session. */
-type RunKey = Pick<OpenRun, 'appName' | 'userId' | 'sessionId' | 'invocationId'>;
-
-/** A cancelled run, and the attempt at it that was cancelled. */
-type CancelledRun = Pick<RunLog, 'key' | 'invocationId' | 'attempt'>;
 
 /** Parameters of `UnfinishedRuns`. */
 interface UnfinishedRunsParams {
@@ -48,53 +37,49 @@ interface UnfinishedRunsParams {
 const MAX_HELD_MS = 60_000;
 /** Maximum number of runs in a page: small, so that the page is still current when its last run is checked. */
 const PAGE = 50;
-/** Number of runs without a place after which a search ends: the next one begins when a run has ended. */
+/** Number of runs without room after which a search ends: the next one begins when a run has ended. */
 const MAX_WAITING = 1000;
 /** Maximum time between two searches while the end of a cancelled run is not stored, in milliseconds. */
 const CANCELLED_EVERY_MS = 1000;
 /** The minimum time between two searches. */
 const MIN_DELAY_MS = 100;
-/** A left run that waits for a place. */
-interface PostponedRun {
-  readonly runner: Runner;
-  readonly run: OpenRun;
-}
 
 /**
- * Errors after which a run is skipped: another process took its session, the session was deleted, this server shuts down, or the session
- * has another open run, so this one has ended.
+ * The states of an open run that a search finds.
+ *
+ * | state | the run | the search |
+ * |---|---|---|
+ * | `inFlight` | is active in this process, or waits here for its session | skips it |
+ * | `held` | belongs to a process that holds its session, or whose lease has not expired | begins again at the end of the lease |
+ * | `due` | was left, and there is room to resume it, or it is not resumed; or it was cancelled here | resumes or closes it |
+ * | `shared` | was left, and its user has as many resumed runs as there is room left | resumes it after the runs of other users |
+ * | `waiting` | was left, and there is no room to resume it | begins again when a resumed run has ended |
  */
-const ELSEWHERE = [SessionBusyError, SessionNotFoundError, StaleWriterError, ShuttingDownError, UnfinishedRunError];
+type FoundState = 'inFlight' | 'held' | 'due' | 'shared' | 'waiting';
 
 /**
  * Resumes or closes the unfinished runs of processes that ended. Skips runs whose session is locked: the process that
  * holds the lock is alive, or its lease will expire. If several servers find a run, the one that locks its session
  * resumes it.
  *
- * | what begins it | which runs | calls |
- * |---|---|---|
- * | `start`: a timer | all that were left | `#searchThenSchedule` → `search` |
- * | `search`: the embedding program, or a reader of a left run | all that were left | `#searchWhileAsked` → `#searchOnce` → `#searchRunner`, a runner → `#resumeOrClose`, a run |
- * | `finish`: a message that wants the session, or a cancellation in it | that of the session | `#resumeOrClose`, until the end of the run |
- * | `resume`: a client that sends its request again | that of the request | `#startResumed` |
+ * | what begins it | which runs | calls | resolves |
+ * |---|---|---|---|
+ * | `start`: a timer | all that were left | `#searchThenSchedule` → `search` | |
+ * | `search`: the embedding program, or a reader of a left run | all that were left | `#searchOnce` → `#handleFound` | when each resumed run has its session |
+ * | `finish`: a message that wants the session, or a cancellation in it | that of the session | `#startResumed` or `#close` | when the run has ended |
+ * | `resume`: a client that sends its request again | that of the request | `#startResumed` | when the run has its session |
  */
 export class UnfinishedRuns {
   readonly #params: UnfinishedRunsParams;
-  /** Number of active runs that were resumed here. */
-  #resumed = 0;
-  /** Number of these runs by user. */
-  readonly #resumedOfUsers = new Map<string, number>();
+  readonly #quota: ResumeQuota;
+  readonly #cancelled: CancelledRuns;
   /** Promises that resolve when a run that this search resumed has locked its session, or failed to. */
   readonly #begins: Promise<unknown>[] = [];
   /** True if more unfinished runs exist than `maxResumedRuns` allows at a time. */
   #hasMore = false;
   #searching: Promise<number | undefined> | undefined;
-  #isAsked = false;
-  /**
-   * The cancelled runs of this process whose end could not be stored, by name. They are closed instead of resumed. A run that was resumed
-   * since, in any process, is not closed: its client has to cancel it again.
-   */
-  readonly #cancelled = new Map<string, CancelledRun>();
+  /** True once a caller wants a search that has not begun. */
+  #isSearchDue = false;
   /** Remaining work for resumed runs that have ended. */
   readonly #endings = new Set<Promise<void>>();
   /** The listener of `onEnded`. */
@@ -107,6 +92,8 @@ export class UnfinishedRuns {
 
   constructor(params: UnfinishedRunsParams) {
     this.#params = params;
+    this.#quota = new ResumeQuota(params.limits.maxResumedRuns);
+    this.#cancelled = new CancelledRuns(params.runners);
   }
 
   /** Calls the listener when this process has resumed a run to its end, or closed it. Replaces an earlier listener. */
@@ -129,7 +116,10 @@ export class UnfinishedRuns {
     const active = this.#params.hub.inFlightRun(run, run.invocationId);
     if (active) return active.log.ended;
     const runner = this.#runnerOf(run.appName);
-    if (runner && !(await this.#closeIfCancelled(run))) await this.#resumeOrClose(runner, run, true);
+    if (!runner || (await this.#cancelled.close(run))) return;
+    const fault = this.#faultOf(run);
+    // The message that waits for the end of the run may itself be queued for the session, so the run is queued as well.
+    await (fault === undefined ? this.#startResumed(runner, run, 'queue') : this.#close(runner, run, fault, 'queue'));
   }
 
   /**
@@ -162,13 +152,13 @@ export class UnfinishedRuns {
     this.#callOff?.();
     await this.#searching;
     await this.#params.hub.whenIdle();
-    for (const run of this.#cancelled.values()) void this.#track(this.#closeAttempt(run));
+    for (const closing of this.#cancelled.closeAll()) void this.#track(closing);
     await Promise.all(this.#endings);
   }
 
   /** Notes that the end of a cancelled run of this process could not be stored, and searches soon: another process may resume the run. */
-  noteCancelled({ key, invocationId, attempt }: CancelledRun): void {
-    this.#cancelled.set(runName(key, invocationId), { key, invocationId, attempt });
+  noteCancelled(run: CancelledRun): void {
+    this.#cancelled.add(run);
     if (this.#callOff && !this.#isStopped) this.#schedule(CANCELLED_EVERY_MS);
   }
 
@@ -180,7 +170,7 @@ export class UnfinishedRuns {
    */
   search(): Promise<number | undefined> {
     if (this.#isStopped) return Promise.resolve(undefined);
-    this.#isAsked = true;
+    this.#isSearchDue = true;
     this.#searching ??= this.#searchWhileAsked().finally(() => (this.#searching = undefined));
     return this.#searching;
   }
@@ -188,8 +178,8 @@ export class UnfinishedRuns {
   /** Searches again for callers that asked during a search: they may know of runs that did not exist when it began. */
   async #searchWhileAsked(): Promise<number | undefined> {
     let freeInMs: number | undefined;
-    while (this.#isAsked && !this.#isStopped) {
-      this.#isAsked = false;
+    while (this.#isSearchDue && !this.#isStopped) {
+      this.#isSearchDue = false;
       freeInMs = await this.#searchOnce();
     }
     return freeInMs;
@@ -210,102 +200,87 @@ export class UnfinishedRuns {
     this.#callOff = platform.schedule(Math.max(MIN_DELAY_MS, delayMs), search, { idle: true });
   }
 
+  /** Handles each open run once. Returns the milliseconds until the first lock of another process expires; undefined if there is none. */
   async #searchOnce(): Promise<number | undefined> {
+    const { runners, limits, platform } = this.#params;
     this.#hasMore = false;
     let freeMs = Infinity;
-    const over = new Set(this.#cancelled.keys());
+    // Cancelled runs; those that are still open are removed.
+    const ended = this.#cancelled.names();
     const failing = new Set<string>();
-    const postponed: PostponedRun[] = [];
-    const attempt = async (work: () => Promise<void>): Promise<void> => {
-      try {
-        await work();
-        this.#hasFailed = false;
-      } catch (error) {
-        if (!this.#hasFailed) this.#params.report(error);
-        this.#hasFailed = true;
-      }
-    };
-    for (const runner of this.#params.runners)
-      await attempt(async () => {
-        freeMs = Math.min(freeMs, await this.#searchRunner(runner, over, failing, postponed));
-      });
-    // Places that no other user needs.
-    for (const { runner, run } of postponed)
-      if (!this.#isStopped) await attempt(() => this.#tryEach(runner, run, failing));
-    if (!this.#hasMore && !this.#hasFailed) for (const name of over) this.#cancelled.delete(name);
-    this.#failing = failing;
-    await Promise.all(this.#begins.splice(0));
-    return freeMs === Infinity ? undefined : Math.max(0, freeMs - this.#params.platform.now());
-  }
-
-  /**
-   * Searches the open runs of one runner. Returns the time at which the first locked session becomes free, in
-   * milliseconds since the epoch.
-   *
-   * @param over names of cancelled runs; those of open runs are removed
-   * @param failing gets the names of the runs that can be neither resumed nor closed
-   * @param postponed gets runs of users who have as many places as are left
-   */
-  async #searchRunner(
-    runner: Runner,
-    over: Set<string>,
-    failing: Set<string>,
-    postponed: PostponedRun[],
-  ): Promise<number> {
-    let freeMs = Infinity;
-    let cursor: string | undefined;
-    let waiting = 0;
-    do {
-      const page = await runner.listOpenRuns({ limit: PAGE, cursor });
-      for (const run of page.runs) {
-        if (this.#isStopped || waiting > MAX_WAITING) return freeMs;
-        const name = runName(run, run.invocationId);
-        over.delete(name);
-        if (this.#params.hub.inFlightRun(run, run.invocationId)) continue;
-        if (!this.#cancelled.has(name)) {
-          if (isHeld(run, this.#params.platform.now())) {
+    const last: { readonly runner: Runner; readonly run: OpenRun }[] = [];
+    for (const runner of runners)
+      await this.#attempt(async () => {
+        let waiting = 0;
+        for await (const run of openRuns(runner)) {
+          if (this.#isStopped || waiting > MAX_WAITING) return;
+          ended.delete(runName(run, run.invocationId));
+          const state = this.#stateOf(run);
+          if (state === 'held') {
             freeMs = Math.min(freeMs, run.heldUntilMs);
-            continue;
-          }
-          const places = this.#placesFor(run);
-          if (places === 'shared' && postponed.length < this.#params.limits.maxResumedRuns) {
-            postponed.push({ runner, run });
-            continue;
-          }
-          if (places !== 'free') {
+          } else if (state === 'due') {
+            await this.#handleFound(runner, run, failing);
+            // The server has no room for further runs.
+            if (this.#hasMore) waiting++;
+          } else if (state === 'shared' && last.length < limits.maxResumedRuns) {
+            last.push({ runner, run });
+          } else if (state !== 'inFlight') {
             this.#hasMore = true;
             waiting++;
-            continue;
           }
         }
-        await this.#tryEach(runner, run, failing);
-        // The server has no room for further runs.
-        if (this.#hasMore) waiting++;
-      }
-      cursor = page.nextCursor;
-    } while (cursor !== undefined);
-    return freeMs;
+      });
+    for (const { runner, run } of last)
+      if (!this.#isStopped) await this.#attempt(() => this.#handleFound(runner, run, failing));
+    if (!this.#hasMore && !this.#hasFailed) this.#cancelled.forget(ended);
+    this.#failing = failing;
+    await Promise.all(this.#begins.splice(0));
+    return freeMs === Infinity ? undefined : Math.max(0, freeMs - platform.now());
   }
 
-  /**
-   * Returns whether a run may be resumed now: `free`, also for a run that needs no place; `shared` if its user has as
-   * many places as are left, which are for others; `taken` if there is none.
-   */
-  #placesFor(run: OpenRun): 'free' | 'shared' | 'taken' {
+  /** Does a part of a search. Reports the first failure of a series, after which the other parts are done nevertheless. */
+  async #attempt(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+      this.#hasFailed = false;
+    } catch (error) {
+      if (!this.#hasFailed) this.#params.report(error);
+      this.#hasFailed = true;
+    }
+  }
+
+  #stateOf(run: OpenRun): FoundState {
+    const { hub, platform, action } = this.#params;
+    if (hub.inFlightRun(run, run.invocationId)) return 'inFlight';
+    if (this.#cancelled.has(run)) return 'due';
+    if (isHeld(run, platform.now())) return 'held';
+    if (action !== 'resume' || this.#faultOf(run) !== undefined) return 'due';
+    const room = this.#quota.roomFor(run.userId);
+    if (room === 'free') return 'due';
+    return room === 'none' ? 'waiting' : room;
+  }
+
+  /** Returns the reason to close a run instead of resuming it; undefined for a run to resume. */
+  #faultOf(run: OpenRun): string | undefined {
     const { action, limits } = this.#params;
-    if (action !== 'resume' || faultOfLeftRun(run, limits.maxRunAttempts) !== undefined) return 'free';
-    const left = limits.maxResumedRuns - this.#resumed;
-    if (left <= 0) return 'taken';
-    return (this.#resumedOfUsers.get(run.userId) ?? 0) < left ? 'free' : 'shared';
+    return action === 'close'
+      ? 'its process ended before the run, or lost its storage, and this server does not resume such runs'
+      : faultOfLeftRun(run, limits.maxRunAttempts);
   }
 
-  /** Resumes or closes a run of a search, unless it is held. Reports a failure. @throws StorageError */
-  async #tryEach(runner: Runner, run: OpenRun, failing: Set<string>): Promise<void> {
+  /** Resumes or closes a run that a search found, unless its session is locked. Reports a failure. @throws StorageError */
+  async #handleFound(runner: Runner, run: OpenRun, failing: Set<string>): Promise<void> {
     try {
       // The session of a cancelled run may still be locked for the attempt that was cancelled.
-      if (await this.#closeIfCancelled(run)) return;
+      if (await this.#cancelled.close(run)) return;
       // To resume or close a run that was cancelled since the page was read would open it again for a moment.
-      if (await this.#isLeft(runner, run)) await this.#resumeOrClose(runner, run);
+      if (!(await this.#isLeft(runner, run))) return;
+      // A client resumes it. A run that cannot be resumed is closed, because nobody else ends it.
+      if (this.#params.action === 'leave' && run.resumable) return;
+      const fault = this.#faultOf(run);
+      if (fault !== undefined) await this.#close(runner, run, fault, 'reject');
+      else if (this.#quota.roomFor(run.userId) === 'none') this.#hasMore = true;
+      else void this.#startResumed(runner, run, 'reject');
     } catch (error) {
       if (StorageError.isInstance(error)) throw error;
       // The runs of other sessions must not wait for this one.
@@ -315,56 +290,6 @@ export class UnfinishedRuns {
     }
   }
 
-  /**
-   * Resumes or closes one run.
-   *
-   * @param isWanted true if another run waits for the session: then the unfinished run is resumed in any case, and the
-   * promise resolves at its end
-   */
-  async #resumeOrClose(runner: Runner, run: OpenRun, isWanted = false): Promise<void> {
-    const { action, limits } = this.#params;
-    // A client resumes it. A run that cannot be resumed is closed, because nobody else ends it.
-    if (action === 'leave' && run.resumable && !isWanted) return;
-    // The message that waits for the end of the run may itself be queued for the session, so the run is queued as well.
-    const onBusy = isWanted ? 'queue' : 'reject';
-    const fault =
-      action === 'close'
-        ? 'its process ended before the run, or lost its storage, and this server does not resume such runs'
-        : faultOfLeftRun(run, limits.maxRunAttempts);
-    if (fault !== undefined) {
-      await this.#close(runner, run, fault, onBusy);
-    } else if (isWanted || this.#resumed < limits.maxResumedRuns) {
-      const ended = this.#startResumed(runner, run, onBusy);
-      if (isWanted) await ended;
-    } else {
-      this.#hasMore = true;
-    }
-  }
-
-  /** Closes the run if it was cancelled and not resumed since. True if it was closed. */
-  #closeIfCancelled(run: OpenRun): MaybePromise<boolean> {
-    const cancelled = this.#cancelled.get(runName(run, run.invocationId));
-    return cancelled !== undefined && this.#closeAttempt(cancelled);
-  }
-
-  /**
-   * Stores the end of a cancelled run. False if its session was locked since the attempt that was cancelled: that is no
-   * longer to be closed.
-   */
-  async #closeAttempt({ key, invocationId, attempt }: CancelledRun): Promise<boolean> {
-    const { appName, userId, sessionId } = key;
-    const params = { userId, sessionId, invocationId, attempt, onBusy: 'interrupt' } as const;
-    let isClosed = true;
-    try {
-      await this.#runnerOf(appName)?.cancelRun(params);
-    } catch (error) {
-      if (!isElsewhere(error)) throw error;
-      isClosed = false;
-    }
-    this.#cancelled.delete(runName(key, invocationId));
-    return isClosed;
-  }
-
   /** Returns a promise that resolves when the run has ended; undefined if it could not be resumed. */
   #startResumed(runner: Runner, run: OpenRun, onBusy: OnBusy): Promise<void> | undefined {
     const { userId, sessionId, invocationId } = run;
@@ -372,7 +297,7 @@ export class UnfinishedRuns {
     try {
       const started = this.#params.hub.start(runner, params, { failsOnOpenRun: true });
       const { log } = started;
-      this.#count(userId, 1);
+      this.#quota.count(userId, 1);
       if (onBusy === 'reject') this.#begins.push(started.whenBegun());
       return log.ended.then(() => this.#ended(runner, run, log.end?.failure, onBusy));
     } catch (error) {
@@ -382,21 +307,13 @@ export class UnfinishedRuns {
     }
   }
 
-  /** Counts a run of a user that was resumed here, or has ended. */
-  #count(userId: string, change: 1 | -1): void {
-    this.#resumed += change;
-    const ofUser = (this.#resumedOfUsers.get(userId) ?? 0) + change;
-    if (ofUser === 0) this.#resumedOfUsers.delete(userId);
-    else this.#resumedOfUsers.set(userId, ofUser);
-  }
-
   #runnerOf(name: string): Runner | undefined {
     return this.#params.runners.find(({ appName }) => appName === name);
   }
 
   /** Returns the work that remains for the run: a further attempt in the queue for its session, or its closing. */
   #ended(runner: Runner, run: OpenRun, failure: Error | undefined, onBusy: OnBusy): Promise<void> | undefined {
-    this.#count(run.userId, -1);
+    this.#quota.count(run.userId, -1);
     this.#listener?.(run);
     if (this.#isStopped) return undefined;
     let ending: Promise<void> | undefined;
@@ -446,6 +363,46 @@ export class UnfinishedRuns {
   }
 }
 
+/** Counts the runs that this process resumed by itself, and shares its room for them between users. */
+class ResumeQuota {
+  readonly #maxRuns: number;
+  #count = 0;
+  readonly #ofUsers = new Map<string, number>();
+
+  /** @param maxRuns `limits.maxResumedRuns` */
+  constructor(maxRuns: number) {
+    this.#maxRuns = maxRuns;
+  }
+
+  /**
+   * Returns the room for one more run of a user: `free`; `shared` if the user has as many runs as there is room left, which is for other
+   * users first; `none` if the process has its maximum.
+   */
+  roomFor(userId: string): 'free' | 'shared' | 'none' {
+    const left = this.#maxRuns - this.#count;
+    if (left <= 0) return 'none';
+    return (this.#ofUsers.get(userId) ?? 0) < left ? 'free' : 'shared';
+  }
+
+  /** Counts a run of a user that was resumed, or has ended. */
+  count(userId: string, change: 1 | -1): void {
+    this.#count += change;
+    const ofUser = (this.#ofUsers.get(userId) ?? 0) + change;
+    if (ofUser === 0) this.#ofUsers.delete(userId);
+    else this.#ofUsers.set(userId, ofUser);
+  }
+}
+
+/** Yields the open runs of a runner. Pages are read on demand. */
+async function* openRuns(runner: Runner): AsyncGenerator<OpenRun, void, undefined> {
+  let cursor: string | undefined;
+  do {
+    const page = await runner.listOpenRuns({ limit: PAGE, cursor });
+    yield* page.runs;
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+}
+
 /** True if a lease holds the session of the run, according to its time. The storage decides, and shortens leases that end too late. */
 function isHeld({ heldUntilMs }: Pick<OpenRun, 'heldUntilMs'>, nowMs: number): boolean {
   return heldUntilMs > nowMs && heldUntilMs <= nowMs + MAX_HELD_MS;
@@ -457,8 +414,4 @@ function staysOpenError({ sessionId, invocationId }: OpenRun, cause: unknown): S
   return new StorageError(`${run} stays open, because it can be neither resumed nor closed: ${reasonOf(cause)}`, {
     cause,
   });
-}
-
-function isElsewhere(error: unknown): boolean {
-  return EventloomError.isInstance(error) && ELSEWHERE.some((type) => type.isInstance(error));
 }
