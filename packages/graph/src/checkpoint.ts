@@ -74,11 +74,6 @@ export function placeOf(run: string): { readonly step: number; readonly index: n
   return found ? { step: Number(found[1]), index: Number(found[2]) } : undefined;
 }
 
-/** The `agentState` of an event with a node's questions: the id of the run that asks. */
-export interface Question {
-  readonly asks: string;
-}
-
 /** Returns the id of the run whose question is in this event; undefined if the event has no question of a graph. */
 export function askingRun({ actions }: Event): string | undefined {
   const asks = actions.agentState?.['asks'];

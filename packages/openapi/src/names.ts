@@ -4,7 +4,7 @@ const MAX_NAME = 60;
 const MAX_PREFIXED_NAME = 64;
 
 /** Converts a name to snake case, as the ADK does: `getPetById` and `get-pet-by-ID` become `get_pet_by_id`. */
-export function toSnakeCase(name: string): string {
+function toSnakeCase(name: string): string {
   return name
     .replaceAll(/[^a-zA-Z0-9]+/g, '_')
     .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')

@@ -199,7 +199,7 @@ function isLost(error: unknown): boolean {
 }
 
 /** Returns the outcome of a run that failed with this error, for its record. */
-export function outcomeOf(failure: EventloomError): RunOutcome {
+function outcomeOf(failure: EventloomError): RunOutcome {
   const code = errorCodeOf(failure);
   return errorOutcome(nameFault(code) === undefined ? code : failure.code);
 }

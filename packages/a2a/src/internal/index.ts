@@ -4,7 +4,7 @@ export { RemoteA2AAgent } from '../remote-a2a-agent.ts';
 export type { RemoteA2AAgentOptions, UnfinishedTask } from '../remote-a2a-agent.ts';
 export { AGENT_CARD_PATH, NO_JSON_RPC, readEndpoint } from '../agent-card.ts';
 export { toA2AParts, toPart } from '../parts.ts';
-export type { A2ASendRequest, A2AStatus, A2AUpdate } from '../wire.ts';
+export type { A2ASendRequest, A2AUpdate } from '../wire.ts';
 export { readMessage, readUpdate, toLegacyMessage, toLegacyUpdate } from '../wire.ts';
 export { CONTEXT_ID, TASK_ID, TaskView } from '../task-view.ts';
 export { A2AProtocolError, A2ATaskError } from '../errors.ts';

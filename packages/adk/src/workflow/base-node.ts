@@ -240,7 +240,7 @@ export function isContent(value: unknown): value is Content {
 }
 
 /** Returns true for an event, such as `createEvent` makes. */
-export function isEvent(value: unknown): value is Event {
+function isEvent(value: unknown): value is Event {
   return (
     isRecord(value) && typeof value['invocationId'] === 'string' && 'author' in value && isRecord(value['actions'])
   );

@@ -407,7 +407,7 @@ function schemaOf(call: FunctionCall | undefined): unknown {
  * Returns the value of an answer. Clients send `{ result }`, or an object that is the answer itself. A text is read as
  * JSON if the schema does not accept texts.
  */
-export function unwrapAnswer(response: unknown, schema: unknown): unknown {
+function unwrapAnswer(response: unknown, schema: unknown): unknown {
   if (!isRecord(response)) return response;
   const keys = Object.keys(response);
   if (keys.length !== 1 || keys[0] !== 'result') return response;

@@ -1,5 +1,5 @@
 /** A piece of speech. */
-export interface Speech {
+interface Speech {
   /** 16 bits, one channel. */
   readonly samples: Int16Array;
   /** Samples a second. */

@@ -422,7 +422,7 @@ export class Calls {
 }
 
 /** The state of a call: see `stateOf`. */
-export type CallState = 'open' | 'asked' | 'decided' | 'done';
+type CallState = 'open' | 'asked' | 'decided' | 'done';
 
 /**
  * Returns the state of a call. A request to a person is a call as well: `open` until the person answers it, and then `done`.

@@ -39,12 +39,12 @@ export interface Field<out T = unknown, out Required extends boolean = boolean> 
 }
 
 /** The members of an object by their names in camelCase. */
-export interface Fields {
+interface Fields {
   readonly [name: string]: Field;
 }
 
 /** Limits of a value in a request body, in addition to its kind. */
-export interface Limits {
+interface Limits {
   readonly values?: readonly string[];
   readonly minLength?: number;
   readonly min?: number;
@@ -59,7 +59,7 @@ type KnownKeys<T> = keyof {
 };
 
 /** One field for each member of `T`, of the member's type, and required where the member is. */
-export type FieldsOf<T> = {
+type FieldsOf<T> = {
   readonly [K in KnownKeys<T>]-?: object extends Pick<T, K>
     ? Field<NonNullable<T[K]>, false>
     : Field<NonNullable<T[K]>, true>;

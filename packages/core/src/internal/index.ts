@@ -29,7 +29,6 @@ export {
   type SessionCall,
   type CallResponse,
   Calls,
-  type CallState,
   answerOf,
   isCancelled,
   lacksResult,

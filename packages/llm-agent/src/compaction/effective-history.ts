@@ -17,7 +17,7 @@ export interface EffectiveHistory {
 }
 
 /** A summary in place of the events it covers. */
-export interface Summary {
+interface Summary {
   readonly summary: Content;
 }
 

@@ -6,7 +6,7 @@ export { resolveInstruction } from '../instruction-template.ts';
 export { endsWithPending } from '../contents/contents-builder.ts';
 export { isFrameworkPart, toModelContent, withoutClientId } from '../contents/event-content.ts';
 export { missingToolsetsEvent, turnToolsets } from '../turn-toolsets.ts';
-export { asksPerson, type ToolResponse, toToolResponse } from '../tool-response.ts';
+export { asksPerson, toToolResponse } from '../tool-response.ts';
 export { RunningCalls } from '../running-calls.ts';
 export { saveOutput } from '../output.ts';
 export { ModelCall, readResponse } from '../model-call.ts';

@@ -1,6 +1,6 @@
 // Parts of the server for other Eventloom packages. Not for applications: names here change without notice.
 
-export type { FrontContext, ServerContext } from '../server-context.ts';
+export type { FrontContext } from '../server-context.ts';
 export { createSmallRouter, createSmallServer } from '../small-router.ts';
 export type { ServerRequest } from '../http/server-request.ts';
 export type { CountLimits } from '../http/request-body.ts';

@@ -1,5 +1,5 @@
 /** A promise and its current state. */
-export interface Watched<T> {
+interface Watched<T> {
   readonly promise: Promise<T>;
   state: 'waiting' | 'fulfilled' | 'rejected';
 }

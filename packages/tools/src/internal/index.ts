@@ -3,7 +3,6 @@
 import { checkPublicHost as check, openPublicUrl as open } from '#open-public-url';
 import type { PublicRequest } from '../built-in/public-address.ts';
 
-export type { PublicRequest } from '../built-in/public-address.ts';
 /**
  * Sends a request to a host of the public internet, without following redirects. The type is written out, because older compilers cannot
  * resolve `#` imports.

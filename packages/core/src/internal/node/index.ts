@@ -2,4 +2,4 @@
 
 export { LockLine } from './lock-line.ts';
 export { SqliteTransactions, storedVersion } from './sqlite-transactions.ts';
-export { type OpenSqlite, openSqlite, type SqlitePlace, type SqliteUse } from './open-sqlite.ts';
+export { type OpenSqlite, openSqlite } from './open-sqlite.ts';

@@ -13,7 +13,7 @@ export interface SqlitePlace {
 }
 
 /** The settings and tables of a service's database. */
-export interface SqliteUse<T> {
+interface SqliteUse<T> {
   /** The class of the service, for errors. */
   readonly service: string;
   /** The use of the database, for errors, e.g. `a session database`. */

@@ -2,7 +2,7 @@ import { joinBytes } from '@eventloom/core/internal';
 import { WasmReader } from './wasm-reader.ts';
 
 /** The description of the meter to insert. */
-export interface Meter {
+interface Meter {
   /** The import to call, of type (i32) → i32; its result is ignored. */
   readonly module: string;
   readonly name: string;
