@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { SourceFile } from './repository.ts';
+import { readPackages, type SourceFile } from './repository.ts';
 import { findFaults, findUnmentioned, MAX_ROOT_NAMES, readPackagePages, readPages, showNames } from './shown-names.ts';
 
 test('eventloom exports few names, each shown in the code of a guide or an example', () => {
@@ -12,6 +12,13 @@ test('eventloom exports few names, each shown in the code of a guide or an examp
 test('every name of @eventloom/core is in its README or in a guide', () => {
   expect(findUnmentioned(readPackagePages(join(import.meta.dirname, '../..'), 'packages/core'))).toEqual([]);
 });
+
+test.each(readPackages().map(({ manifest, folder }) => [manifest.name, folder]))(
+  'every class, function and constant of %s is in its README or in a guide',
+  (_name, folder) => {
+    expect(findUnmentioned(readPackagePages(join(import.meta.dirname, '../..'), folder), 'value')).toEqual([]);
+  },
+);
 
 test.each([
   ['in a code span', '`new Runner()`', []],

@@ -33,14 +33,19 @@ export function readPackagePages(root: string, folder: string): Pages {
   return { entry: read(`${folder}/src/index.ts`), pages: pages.map(read) };
 }
 
-/** Returns the names of the entry file that no page has, in code blocks or in code spans. */
-export function findUnmentioned({ entry, pages }: Pages): string[] {
+/**
+ * Returns the names of the entry file that no page has, in code blocks or in code spans.
+ * @param kind `value` leaves out types, such as those of options, which editors show where they are needed. Default: all names
+ */
+export function findUnmentioned({ entry, pages }: Pages, kind?: 'value'): string[] {
   const words = new Set<string>();
   for (const { text } of pages) {
     for (const [, code = ''] of text.matchAll(CODE_BLOCK)) addWords(words, code);
     for (const [, span = ''] of text.replace(CODE_BLOCK, '').matchAll(CODE_SPAN)) addWords(words, span);
   }
-  return exportedNames(entry).flatMap(({ name }) => (name === undefined || words.has(name) ? [] : [name]));
+  return exportedNames(entry)
+    .filter((each) => kind === undefined || each.kind === kind)
+    .flatMap(({ name }) => (name === undefined || words.has(name) ? [] : [name]));
 }
 
 function addWords(words: Set<string>, code: string): void {

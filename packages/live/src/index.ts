@@ -5,4 +5,3 @@ export type { LiveRequestQueueOptions } from './live-request-queue.ts';
 export { LiveRequestQueue } from './live-request-queue.ts';
 export type { ErrorAdvice } from './error-advice.ts';
 export { errorAdvice } from './error-advice.ts';
-export { isLiveMedia } from './streamed-events.ts';

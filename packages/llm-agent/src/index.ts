@@ -37,11 +37,7 @@ export { FallbackModel } from './fallback-model.ts';
 
 // Compaction
 export type { SummarizeEventsRequest } from './compaction/base-events-summarizer.ts';
-export {
-  BaseEventsSummarizer,
-  createCompactionEvent,
-  isBaseEventsSummarizer,
-} from './compaction/base-events-summarizer.ts';
+export { BaseEventsSummarizer, createCompactionEvent } from './compaction/base-events-summarizer.ts';
 export type { EventsCompactionConfig } from './compaction/events-compactor.ts';
 export type { LlmEventSummarizerOptions } from './compaction/llm-event-summarizer.ts';
 export { LlmEventSummarizer } from './compaction/llm-event-summarizer.ts';

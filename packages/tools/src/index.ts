@@ -1,7 +1,7 @@
 // Tools: functions that a model can call, and schemas that check their arguments.
 
 // Function tools
-export { FinalToolResult, isFinalToolResult } from './stream-result.ts';
+export { FinalToolResult } from './stream-result.ts';
 export type {
   ConfirmationPredicate,
   ToolExecuteArgument,
