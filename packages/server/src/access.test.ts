@@ -6,15 +6,14 @@ import { ScriptedModel } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
 import { createServer, type EventloomServer } from './create-server.ts';
 import type { ServerOptions } from './server-options.ts';
+import { serveApp } from './fixtures/server-scenario.ts';
 
 function createApp(options: Omit<ServerOptions, 'runners'> = {}): {
   server: EventloomServer;
   sessions: InMemorySessionService;
 } {
-  const sessions = new InMemorySessionService();
-  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel(['done', 'done']) });
-  const runner = new Runner({ appName: 'app', agent, sessionService: sessions });
-  return { server: createServer({ runners: [runner], ...options }), sessions };
+  const { server, sessionService } = serveApp({ steps: ['done', 'done'], ...options });
+  return { server, sessions: sessionService };
 }
 
 async function send(

@@ -2,14 +2,13 @@ import * as core from '@eventloom/core';
 import { AgentError, type BaseAgent, BaseLlm, type EventloomError, type LlmResponse } from '@eventloom/core';
 import { END, START, StateGraph } from '@eventloom/graph';
 import { LlmAgent } from '@eventloom/llm-agent';
-import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { createServer } from '../create-server.ts';
 import * as server from '../index.ts';
 import { RunNotBegunError, ServerBusyError } from '../errors.ts';
 import { createReporter, errorBody, errorStatus } from './error-response.ts';
+import { serveApp } from '../fixtures/server-scenario.ts';
 
 const errors = Object.values({ ...core, ...server }).filter(
   (value): value is typeof core.EventloomError =>
@@ -65,13 +64,9 @@ test.each(AGENTS)(
     const [, failed, code, agent, who] = of;
     const sessionService = new InMemorySessionService();
     const reported: unknown[] = [];
-    const server = createServer({
-      runners: [new Runner({ appName: 'app', agent, sessionService })],
-      onError: (error) => reported.push(error),
-    });
+    const { send } = serveApp({ agent, sessionService, onError: (error) => reported.push(error) });
     const post = async (path: string, body: object) => {
-      const request = new Request(`http://localhost${path}`, { method: 'POST', body: JSON.stringify(body) });
-      const response = await server.fetch(request);
+      const response = await send('POST', path, body);
       return { status: response.status, text: await response.text() };
     };
     const key = { appName: 'app', userId: 'ann', sessionId: 's' };
@@ -118,20 +113,12 @@ test.each(BROKEN_REPORTERS)(
   'an onError that %s does not affect runs, and its error is reported to the platform with the failure',
   async (_, onError) => {
     const agent = new LlmAgent({ name: 'helper', model: new BrokenModel() });
-    const runner = new Runner({ appName: 'app', agent, sessionService: new InMemorySessionService() });
     const reported: string[] = [];
     const background = (work: Promise<unknown>) => void work.catch((error: unknown) => reported.push(String(error)));
     const platform = { ...fixedPlatform(), background };
-    const server = createServer({
-      runners: [runner],
-      onError,
-      platform,
-      limits: { maxRuns: 1, unfinishedRunsEveryMs: 0 },
-    });
-    const send = async (method: string, path: string, body?: object) => {
-      const init = { method, ...(body && { body: JSON.stringify(body) }) };
-      return (await server.fetch(new Request(`http://localhost${path}`, init))).status;
-    };
+    const app = serveApp({ agent, onError, platform, limits: { maxRuns: 1, unfinishedRunsEveryMs: 0 } });
+    const { server } = app;
+    const send = async (method: string, path: string, body?: object) => (await app.send(method, path, body)).status;
     const session = '/apps/app/users/ann/sessions/s';
     const message = { appName: 'app', userId: 'ann', sessionId: 's', newMessage: { parts: [{ text: 'hi' }] } };
     await send('POST', session, {});

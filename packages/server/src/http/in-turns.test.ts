@@ -1,12 +1,9 @@
 import { type BeginRunRequest, type BegunRun, type MaybePromise, type Platform, systemPlatform } from '@eventloom/core';
 import { ManualPlatform } from '@eventloom/core/conformance';
-import { LlmAgent } from '@eventloom/llm-agent';
-import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
-import { ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { createServer } from '../create-server.ts';
 import { UserTurns } from './in-turns.ts';
+import { KEY, serverScenario } from '../fixtures/server-scenario.ts';
 
 test.each([
   ['ann', 'ann', 'ann'],
@@ -46,14 +43,10 @@ test('other work runs after a large message is parsed and before it is stored', 
       return super.beginRun(request);
     }
   }
-  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel(['done', 'done']) });
   const sessionService = new NotingService();
-  const runner = new Runner({ appName: 'app', agent, sessionService, autoCreateSession: true });
-  const server = createServer({ runners: [runner], platform });
+  const app = await serverScenario({ steps: ['done', 'done'], sessionService, hasSession: false, platform });
   const send = async (chars: number) => {
-    const newMessage = { parts: [{ text: 'x'.repeat(chars) }] };
-    const body = JSON.stringify({ appName: 'app', userId: 'ann', sessionId: 's', newMessage });
-    const response = await server.fetch(new Request('http://localhost/run', { method: 'POST', body }));
+    const response = await app.send('POST', '/run', { ...KEY, newMessage: { parts: [{ text: 'x'.repeat(chars) }] } });
     expect(response.status).toBe(200);
     return turnsBefore;
   };

@@ -1,41 +1,27 @@
-import { LlmAgent } from '@eventloom/llm-agent';
-import { Runner } from '@eventloom/runner';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, ScriptedModel } from '@eventloom/testing';
+import { fixedPlatform } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { createServer, type EventloomServer } from '../create-server.ts';
 import { DEFAULT_LIMITS, type ServerLimits } from '../server-limits.ts';
-import type { ServerOptions } from '../server-options.ts';
 import { parseJson } from './request-body.ts';
-
-const SESSION = '/apps/app/users/ann/sessions/s';
-const RUN = { appName: 'app', userId: 'ann', sessionId: 's' };
-
-function createTestServer(options: Pick<ServerOptions, 'limits' | 'platform' | 'onError'>): EventloomServer {
-  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel(['done']) });
-  const runner = new Runner({ appName: 'app', agent, sessionService: new InMemorySessionService() });
-  return createServer({ runners: [runner], ...options });
-}
+import { KEY, serveApp, SESSION } from '../fixtures/server-scenario.ts';
 
 function setUp(limits: Partial<ServerLimits> = {}) {
-  const server = createTestServer({ limits });
+  const { send } = serveApp({ steps: ['done'], limits });
   return async (method: string, path: string, body?: object) => {
-    const init = body === undefined ? { method } : { method, body: JSON.stringify(body) };
-    const response = await server.fetch(new Request(`http://localhost${path}`, init));
+    const response = await send(method, path, body);
     return { status: response.status, json: (await response.json()) as Record<string, unknown> };
   };
 }
 
 const HI = { newMessage: { parts: [{ text: 'hi' }] } };
-const MESSAGE = { ...RUN, ...HI };
+const MESSAGE = { ...KEY, ...HI };
 const texts = (length: number) => Array.from({ length }, () => ({ text: 'x' }));
 const keys = (length: number) => Object.fromEntries(Array.from({ length }, (_, at) => [`k${at}`, at]));
 const events = (length: number) => Array.from({ length }, () => ({ author: 'agent' }));
 
 const COUNTED: readonly (readonly [string, string, string, (count: number) => object, keyof ServerLimits])[] = [
-  ['parts of a message', 'POST', '/run', (n) => ({ ...RUN, newMessage: { parts: texts(n) } }), 'maxBodyParts'],
-  ['parts, in snake case', 'POST', '/run_sse', (n) => ({ ...RUN, new_message: { parts: texts(n) } }), 'maxBodyParts'],
-  ['keys beside a message', 'POST', '/run', (n) => ({ ...RUN, newMessage: {}, stateDelta: keys(n) }), 'maxBodyKeys'],
+  ['parts of a message', 'POST', '/run', (n) => ({ ...KEY, newMessage: { parts: texts(n) } }), 'maxBodyParts'],
+  ['parts, in snake case', 'POST', '/run_sse', (n) => ({ ...KEY, new_message: { parts: texts(n) } }), 'maxBodyParts'],
+  ['keys beside a message', 'POST', '/run', (n) => ({ ...KEY, newMessage: {}, stateDelta: keys(n) }), 'maxBodyKeys'],
   ['events', 'POST', SESSION, (n) => ({ events: events(n) }), 'maxBodyEvents'],
   [
     'parts of an event',
@@ -98,8 +84,8 @@ test('parts up to the limit are accepted, and values inside state and arguments 
 });
 
 const FIELDS: readonly (readonly [string, string, object])[] = [
-  ['newMessage', '/run', { ...RUN, newMessage: { parts: texts(1), ...keys(1000) } }],
-  ['newMessage.parts[1]', '/run_sse', { ...RUN, newMessage: { parts: [...texts(1), { text: 'x', ...keys(1000) }] } }],
+  ['newMessage', '/run', { ...KEY, newMessage: { parts: texts(1), ...keys(1000) } }],
+  ['newMessage.parts[1]', '/run_sse', { ...KEY, newMessage: { parts: [...texts(1), { text: 'x', ...keys(1000) }] } }],
   ['events[1]', SESSION, { events: [...events(1), { author: 'a', ...keys(1000) }] }],
   ['events[0].actions', SESSION, { events: [{ author: 'a', actions: { ...keys(1001) } }] }],
   ['events[0].content.parts[0]', SESSION, { events: [{ author: 'a', content: { parts: [keys(1001)] } }] }],
@@ -112,7 +98,7 @@ test.each(FIELDS)('an object of more than 1,000 fields is refused: %s', async (a
 
 const INNER = { a: { b: [keys(50), keys(49)] } };
 const TOTAL: readonly (readonly [string, string, object])[] = [
-  ['POST', '/run', { ...RUN, newMessage: { parts: [{ text: 'x', partMetadata: INNER }] } }],
+  ['POST', '/run', { ...KEY, newMessage: { parts: [{ text: 'x', partMetadata: INNER }] } }],
   ['POST', '/run', { ...MESSAGE, customMetadata: INNER }],
   ['POST', SESSION, { state: INNER }],
   ['PATCH', SESSION, { stateDelta: INNER }],
@@ -172,7 +158,7 @@ test('texts that look like keys are not counted', async () => {
   const text = '"a": 1, \\"b\\": 2, "c" : \\\\'.repeat(100);
   const send = setUp({ maxBodyTotalKeys: 10 });
   await send('POST', SESSION);
-  const body = { ...RUN, newMessage: { parts: [{ text }] }, customMetadata: { [text]: text } };
+  const body = { ...KEY, newMessage: { parts: [{ text }] }, customMetadata: { [text]: text } };
   expect((await send('POST', '/run', body)).status).toBe(200);
   expect((await send('POST', '/run', { ...body, stateDelta: { a: 1, b: { c: 1 } } })).status).toBe(413);
 });
@@ -232,7 +218,7 @@ test('large bodies that arrive together are read one after the other, so that a 
   const send = setUp();
   const answered: string[] = [];
   const request = (name: string, body: object) =>
-    send('POST', '/run', { ...RUN, userId: name, ...body }).finally(() => answered.push(name));
+    send('POST', '/run', { ...KEY, userId: name, ...body }).finally(() => answered.push(name));
   const large = { newMessage: { parts: [{ text: 'x'.repeat(200_000) }] } };
   await Promise.all([...Array.from({ length: 40 }, (_, at) => request(`large ${at}`, large)), request('small', HI)]);
   expect(answered).toHaveLength(41);
@@ -255,7 +241,7 @@ function slowRequest(headers: Record<string, string> = {}): {
 
 test('a body of which fewer than 64 KiB arrive in 30 seconds is refused, and its bytes are free', async () => {
   const platform = fixedPlatform();
-  const server = createTestServer({ platform, limits: { maxBodyBytesInFlight: 200_000 }, onError: () => undefined });
+  const { server } = serveApp({ platform, limits: { maxBodyBytesInFlight: 200_000 } });
   const { request, arrive } = slowRequest();
   const sent = server.fetch(request);
   const statusOf = async (bytes: number) =>
@@ -276,7 +262,7 @@ test('a body of which fewer than 64 KiB arrive in 30 seconds is refused, and its
 
 test('a body that announces 64 KiB and stops counts only what has arrived, and is refused after 30 seconds', async () => {
   const platform = fixedPlatform();
-  const server = createTestServer({ platform, limits: { maxBodyBytesInFlight: 100_000 }, onError: () => undefined });
+  const { server } = serveApp({ platform, limits: { maxBodyBytesInFlight: 100_000 } });
   const { request, arrive } = slowRequest({ 'content-length': '65536' });
   let status: number | undefined;
   const sent = Promise.resolve(server.fetch(request)).then((response) => (status = response.status));

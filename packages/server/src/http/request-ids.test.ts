@@ -1,11 +1,7 @@
 import { InvalidRequestError } from '@eventloom/core';
-import { LlmAgent } from '@eventloom/llm-agent';
-import { Runner } from '@eventloom/runner';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { createServer } from '../create-server.ts';
 import { checkId } from './request-body.ts';
+import { serveApp } from '../fixtures/server-scenario.ts';
 
 test.each(['', ' ', '\u00a0\t', '.', '..', '../b', 'a/..', 'a/./b', 'a\\..\\b', 'a\0', 'a\nb', 'a\u0085', '\ud800'])(
   'the id %j is refused',
@@ -39,11 +35,7 @@ test.each([
   ['POST', '/run', 'sessionId', { ...RUN, userId: 'ann', sessionId: ' ' }],
   ['POST', '/run_sse', 'sessionId', { ...RUN, userId: 'ann', sessionId: 'a\\..' }],
 ] as const)('no route accepts such an id: %s %s', async (method, path, field, body?: object) => {
-  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel(['no']) });
-  const sessionService = new InMemorySessionService();
-  const server = createServer({ runners: [new Runner({ appName: 'app', agent, sessionService })] });
-  const init = { method, ...(body ? { body: JSON.stringify(body) } : {}) };
-  const response = await server.fetch(new Request(`http://localhost${path}`, init));
+  const response = await serveApp({ steps: ['no'] }).send(method, path, body);
   expect([response.status, await response.json()]).toEqual([
     400,
     { error: expect.stringMatching(new RegExp(`^${field}: `)), code: 'INVALID_REQUEST' },

@@ -1,22 +1,14 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { LlmAgent } from '@eventloom/llm-agent';
-import { Runner } from '@eventloom/runner';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { ScriptedModel } from '@eventloom/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createServer } from '../create-server.ts';
 import { type NodeServer, serve } from './serve.ts';
+import { serveApp, SESSION } from '../fixtures/server-scenario.ts';
 
-const SESSION = '/apps/app/users/ann/sessions/s';
 let server: NodeServer;
 
 beforeAll(async () => {
-  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([]) });
-  const sessionService = new InMemorySessionService();
-  const runner = new Runner({ appName: 'app', agent, sessionService });
   const limits = { maxBodyBytes: 800_000, maxBodyBytesInFlightPerUser: 1_000_000 };
-  server = await serve(createServer({ runners: [runner], limits }), { port: 0, drainMs: 0 });
+  server = await serve(serveApp({ limits }).server, { port: 0, drainMs: 0 });
 });
 afterAll(() => server.shutDown());
 

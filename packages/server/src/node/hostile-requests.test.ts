@@ -4,13 +4,10 @@ import { createServer as createHttpServer, type IncomingMessage } from 'node:htt
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { LlmAgent } from '@eventloom/llm-agent';
-import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
-import { ScriptedModel } from '@eventloom/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createServer } from '../create-server.ts';
 import { refuseMalformed, type NodeServer, serve } from './serve.ts';
+import { serveApp } from '../fixtures/server-scenario.ts';
 
 const MAX_BYTES = 100_000;
 const failures: unknown[] = [];
@@ -18,12 +15,9 @@ const sessionService = new InMemorySessionService();
 let server: NodeServer;
 
 beforeAll(async () => {
-  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([]) });
-  const runner = new Runner({ appName: 'app', agent, sessionService });
   const limits = { maxBodyBytes: MAX_BYTES };
-  server = await serve(createServer({ runners: [runner], limits, onError: (error) => failures.push(error) }), {
-    port: 0,
-  });
+  const app = serveApp({ sessionService, limits, onError: (error) => failures.push(error) });
+  server = await serve(app.server, { port: 0 });
 });
 afterAll(() => server.shutDown());
 
@@ -188,9 +182,7 @@ test('a client that sends many requests on a connection without waiting for answ
 });
 
 test('a client that reads nothing of an answer for five heartbeats is disconnected, but not one that waits for its answer', async () => {
-  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([]) });
-  const runner = new Runner({ appName: 'app', agent, sessionService });
-  const app = createServer({ runners: [runner], limits: { heartbeatMs: 50 } });
+  const { server: app } = serveApp({ sessionService, limits: { heartbeatMs: 50 } });
   const gate = Promise.withResolvers<void>();
   app.app.get('/large', () => new Response('x'.repeat(20_000_000)));
   app.app.get('/late', async () => gate.promise.then(() => new Response('late')));

@@ -1,21 +1,16 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 import { ConfigurationError } from '@eventloom/core';
-import { LlmAgent } from '@eventloom/llm-agent';
-import { Runner } from '@eventloom/runner';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { Gate, type ScriptedStep } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
 import { createServer, type EventloomServer } from '../create-server.ts';
 import { DEFAULT_LIMITS } from '../server-limits.ts';
 import type { ServerOptions } from '../server-options.ts';
 import { serve } from './serve.ts';
+import { serveApp } from '../fixtures/server-scenario.ts';
 
 function createApp(steps: readonly ScriptedStep[], options: Omit<ServerOptions, 'runners'> = {}): EventloomServer {
-  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel(steps) });
-  const sessionService = new InMemorySessionService();
-  const runner = new Runner({ appName: 'app', agent, sessionService, autoCreateSession: true });
-  return createServer({ runners: [runner], limits: { respondAfterMs: 0 }, onError: () => undefined, ...options });
+  return serveApp({ steps, runner: { autoCreateSession: true }, limits: { respondAfterMs: 0 }, ...options }).server;
 }
 
 const ASK = JSON.stringify({

@@ -1,10 +1,6 @@
 import { wireSchemas } from '@eventloom/core/wire';
-import { LlmAgent } from '@eventloom/llm-agent';
-import { Runner } from '@eventloom/runner';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { createServer } from '../create-server.ts';
+import { serveApp } from '../fixtures/server-scenario.ts';
 
 interface Document {
   readonly openapi: string;
@@ -13,10 +9,7 @@ interface Document {
 }
 
 async function readDocument(): Promise<Document> {
-  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([]) });
-  const runner = new Runner({ appName: 'app', agent, sessionService: new InMemorySessionService() });
-  const response = await createServer({ runners: [runner] }).fetch(new Request('http://localhost/openapi.json'));
-  return (await response.json()) as Document;
+  return (await (await serveApp().send('GET', '/openapi.json')).json()) as Document;
 }
 
 test('the document names every route', async () => {

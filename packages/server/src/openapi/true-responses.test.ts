@@ -1,13 +1,11 @@
 import { InMemoryArtifactService } from '@eventloom/artifacts';
 import { type SessionKey, StorageError } from '@eventloom/core';
-import { LlmAgent } from '@eventloom/llm-agent';
-import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
-import { ScriptedModel } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { createServer, type EventloomServer } from '../create-server.ts';
+import type { EventloomServer } from '../create-server.ts';
+import { serveApp } from '../fixtures/server-scenario.ts';
 
 interface Operation {
   readonly parameters?: readonly { readonly name: string; readonly schema: object }[];
@@ -29,10 +27,7 @@ function createApp(): EventloomServer {
     description: 'Sets the mood.',
     execute: (_args, context) => context.state.set('mood', 'good'),
   });
-  const model = new ScriptedModel([{ calls: [{ name: 'set_mood' }] }, 'done']);
-  const agent = new LlmAgent({ name: 'agent', model, tools: [tool] });
-  const runner = new Runner({ appName: 'app', agent, sessionService: new InMemorySessionService() });
-  return createServer({ runners: [runner], onError: () => undefined });
+  return serveApp({ steps: [{ calls: [{ name: 'set_mood' }] }, 'done'], agent: { tools: [tool] } }).server;
 }
 
 async function readDocument(server: EventloomServer = createApp()): Promise<Document> {
@@ -152,10 +147,7 @@ test('each status of a route that finds the storage unavailable is in the docume
       };
     },
   });
-  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([]) });
-  const artifactService = new InMemoryArtifactService();
-  const runner = new Runner({ appName: 'app', agent, sessionService, artifactService });
-  const server = createServer({ runners: [runner], onError: () => undefined });
+  const { server } = serveApp({ sessionService, runner: { artifactService: new InMemoryArtifactService() } });
   const { paths } = await readDocument(server);
   await sessionService.createSession(ADDRESS as unknown as SessionKey);
   isDown = true;

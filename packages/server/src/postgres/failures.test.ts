@@ -1,15 +1,12 @@
-import { LlmAgent } from '@eventloom/llm-agent';
-import { Runner } from '@eventloom/runner';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { Gate, ScriptedModel } from '@eventloom/testing';
+import { Gate } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { Client, Pool } from 'pg';
 import { describe, expect, test } from 'vitest';
-import { createServer } from '../create-server.ts';
 import { RunRelayError } from '../errors.ts';
 import { lastIdOf, SseText } from './fixtures/sse-text.ts';
 import { startTwoServers, type TwoServers } from './fixtures/two-servers.ts';
 import { PostgresRunRelay } from './postgres-run-relay.ts';
+import { KEY, serverScenario, SESSION } from '../fixtures/server-scenario.ts';
 
 /** Ends every connection of the servers, those that listen included. */
 async function breakConnections({ query }: TwoServers): Promise<void> {
@@ -110,23 +107,21 @@ describe('an unreachable database', () => {
   test('does not affect local runs, is reported once, and hides runs of other processes', async () => {
     const pool = new Pool({ connectionString: 'postgresql://nobody@127.0.0.1:1/none' });
     const relay = new PostgresRunRelay({ pool });
-    const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([{ chunks: ['one ', 'two'] }, 'again']) });
-    const sessionService = new InMemorySessionService();
-    const runner = new Runner({ appName: 'app', agent, sessionService, autoCreateSession: true });
     const reported: unknown[] = [];
-    const server = createServer({ runners: [runner], relay, onError: (error) => reported.push(error) });
-    const run = async (): Promise<Response> => {
-      const newMessage = { parts: [{ text: 'hi' }] };
-      const body = JSON.stringify({ appName: 'app', userId: 'ann', sessionId: 's', newMessage, streaming: true });
-      return server.fetch(new Request('http://localhost/run_sse', { method: 'POST', body }));
-    };
+    const { send } = await serverScenario({
+      steps: [{ chunks: ['one ', 'two'] }, 'again'],
+      hasSession: false,
+      relay,
+      onError: (error) => reported.push(error),
+    });
+    const newMessage = { parts: [{ text: 'hi' }] };
+    const run = (): Promise<Response> => send('POST', '/run_sse', { ...KEY, newMessage, streaming: true });
     const first = await run();
     expect(await first.text()).toContain('one two');
     expect(await (await run()).text()).toContain('again');
-    const own = `http://localhost/apps/app/users/ann/sessions/s/runs/${first.headers.get('Eventloom-Invocation-Id')}`;
-    expect((await server.fetch(new Request(own))).status).toBe(200);
+    expect((await send('GET', `${SESSION}/runs/${first.headers.get('Eventloom-Invocation-Id')}`)).status).toBe(200);
     for (const method of ['GET', 'DELETE']) {
-      const other = await server.fetch(new Request(own.replace(/e-.*/, 'e-other'), { method }));
+      const other = await send(method, `${SESSION}/runs/e-other`);
       expect([other.status, await other.json()]).toMatchObject([503, { code: 'RUN_RELAY' }]);
     }
     await relay.close();

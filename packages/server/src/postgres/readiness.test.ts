@@ -1,12 +1,10 @@
-import { LlmAgent } from '@eventloom/llm-agent';
-import { Runner } from '@eventloom/runner';
 import { PostgresSessionService } from '@eventloom/sessions/postgres';
 import { createTestDatabase, startProxy } from '@eventloom/test-postgres';
-import { fixedPlatform, ScriptedModel } from '@eventloom/testing';
+import { fixedPlatform } from '@eventloom/testing';
 import { Pool } from 'pg';
 import { expect, test } from 'vitest';
-import { createServer } from '../create-server.ts';
 import { PostgresRunRelay } from './postgres-run-relay.ts';
+import { serveApp } from '../fixtures/server-scenario.ts';
 
 test('a relay whose database is frozen is closed after three seconds', async () => {
   const database = await createTestDatabase();
@@ -34,14 +32,13 @@ test('a server whose database is stopped or frozen answers /readyz with 503 and 
   const database = await createTestDatabase();
   const proxy = await startProxy(database.url);
   const pool = new Pool({ connectionString: proxy.url });
-  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([]) });
   const sessionService = new PostgresSessionService({ pool, queryTimeoutMs: 86_400_000 });
   const platform = fixedPlatform();
-  const server = createServer({ runners: [new Runner({ appName: 'app', agent, sessionService })], platform });
+  const { send } = serveApp({ sessionService, platform });
   const probe = async (path: string) => {
     // A successful check counts for a second: it has expired at the next request.
     platform.advance(1000);
-    const response = await server.fetch(new Request(`http://localhost${path}`));
+    const response = await send('GET', path);
     return [response.status, await response.json()];
   };
   const unavailable = [503, { status: 'storage unavailable' }];

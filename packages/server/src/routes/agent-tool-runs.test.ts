@@ -1,11 +1,10 @@
 import { BaseAgent, type Event, type InvocationContext } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { AgentTool, ParallelAgent } from '@eventloom/multi-agent';
-import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { Gate, ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { createServer, type EventloomServer } from '../create-server.ts';
+import { KEY, type ServerScenario, serverScenario, SESSION } from '../fixtures/server-scenario.ts';
 
 /** An agent that writes a key, and answers once the gate opens. */
 class Writer extends BaseAgent {
@@ -34,28 +33,22 @@ function callerOf(writer: BaseAgent): BaseAgent {
   return new LlmAgent({ name: `calls_${writer.name}`, model: new ScriptedModel(steps), tools });
 }
 
-function serverOf(sessionService: InMemorySessionService): EventloomServer {
+function serve(sessionService: InMemorySessionService): Promise<ServerScenario> {
   const gate = new Gate();
   const subAgents = [callerOf(new Writer('early', { gate })), callerOf(new Writer('late', { after: gate }))];
   const agent = new ParallelAgent({ name: 'par', subAgents });
-  return createServer({ runners: [new Runner({ appName: 'app', agent, sessionService, autoCreateSession: true })] });
+  return serverScenario({ agent, sessionService });
 }
 
 test('after a restart a follower gets exactly the same frames of parallel AgentTools', async () => {
   const sessionService = new InMemorySessionService();
-  const body = JSON.stringify({
-    appName: 'app',
-    userId: 'ann',
-    sessionId: 's',
-    newMessage: { parts: [{ text: 'hi' }] },
-  });
-  const headers = { 'eventloom-event-ids': '1' };
-  const before = serverOf(sessionService);
-  const response = await before.fetch(new Request('http://localhost/run_sse', { method: 'POST', headers, body }));
+  const { send, server } = await serve(sessionService);
+  const newMessage = { parts: [{ text: 'hi' }] };
+  const response = await send('POST', '/run_sse', { ...KEY, newMessage }, { 'eventloom-event-ids': '1' });
   const live = await response.text();
-  await before.drain(0);
-  const path = `/apps/app/users/ann/sessions/s/runs/${response.headers.get('Eventloom-Invocation-Id')}`;
-  const after = await serverOf(sessionService).fetch(new Request(`http://localhost${path}`));
+  await server.drain(0);
+  const restarted = await serve(sessionService);
+  const after = await restarted.send('GET', `${SESSION}/runs/${response.headers.get('Eventloom-Invocation-Id')}`);
   expect(framesOf(await after.text())).toEqual(framesOf(live));
   expect(live).toContain('"stateDelta":{"early":1}');
   expect(live).toContain('"stateDelta":{"shared":"late","late":1}');

@@ -13,14 +13,13 @@ import {
 } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
-import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { SqliteSessionService } from '@eventloom/sessions/sqlite';
 import { Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { afterEach, describe, expect, test } from 'vitest';
-import { createServer } from '../create-server.ts';
 import { type NodeServer, serve } from '../node/serve.ts';
+import { KEY, serveApp } from '../fixtures/server-scenario.ts';
 
 const servers: NodeServer[] = [];
 const folders: string[] = [];
@@ -28,8 +27,6 @@ afterEach(async () => {
   await Promise.all(servers.splice(0).map((server) => server.shutDown()));
   await Promise.all(folders.splice(0).map((folder) => rm(folder, { recursive: true })));
 });
-
-const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
 
 const tools = [
   new LongRunningFunctionTool({ name: 'wait', description: '', execute: () => undefined }),
@@ -59,8 +56,8 @@ async function open(
   resumable = true,
 ) {
   await sessionService.getOrCreateSession(KEY);
-  const runner = new Runner({ appName: 'app', agent, sessionService, resumable });
-  const listening = await serve(createServer({ runners: [runner], onError: () => undefined }), { port: 0, drainMs: 0 });
+  const { server, runner } = serveApp({ agent, sessionService, runner: { resumable } });
+  const listening = await serve(server, { port: 0, drainMs: 0 });
   servers.push(listening);
   const post = async (parts: readonly unknown[], extras: object = {}) => {
     const body = JSON.stringify({ ...KEY, newMessage: { role: 'user', parts }, ...extras });

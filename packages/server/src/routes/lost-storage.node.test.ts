@@ -1,17 +1,13 @@
 import { systemPlatform } from '@eventloom/core';
-import { LlmAgent } from '@eventloom/llm-agent';
-import { Runner } from '@eventloom/runner';
 import { SqliteSessionService } from '@eventloom/sessions/sqlite';
-import { Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { Gate, type ScriptedStep } from '@eventloom/testing';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
 import { InMemoryRunRelay, RunNetwork } from '../conformance/in-memory-run-relay.ts';
-import { createServer } from '../create-server.ts';
 import type { RunLog } from '../runs/run-log.ts';
 import type { RunPublication, RunRelay } from '../runs/run-relay.ts';
+import { KEY, serveApp, SESSION } from '../fixtures/server-scenario.ts';
 
-const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
-const SESSION = '/apps/app/users/ann/sessions/s';
 const JSON_STATE = { accept: 'application/json' };
 
 /**
@@ -33,23 +29,16 @@ async function setUp(steps: readonly ScriptedStep[], beforeAgent = (): void => u
   const sessionService = new SqliteSessionService({ database, platform });
   const errors: string[] = [];
   const serve = (script: readonly ScriptedStep[], relay?: RunRelay) => {
-    const agent = new LlmAgent({
-      name: 'agent',
-      model: new ScriptedModel(script),
-      beforeAgentCallback: () => beforeAgent(),
-    });
-    const runner = new Runner({ appName: 'app', agent, sessionService, platform, resumable: true, leaseTtlMs: 200 });
-    const server = createServer({
-      runners: [runner],
+    const { server, send } = serveApp({
+      steps: script,
+      agent: { beforeAgentCallback: () => beforeAgent() },
+      runner: { platform, resumable: true, leaseTtlMs: 200 },
+      sessionService,
       platform,
       relay,
       onError: (error) => errors.push(String(error)),
       limits: { unfinishedRunsEveryMs, respondAfterMs: 60_000 },
     });
-    const send = async (method: string, path: string, body?: object, headers: Record<string, string> = {}) =>
-      server.fetch(
-        new Request(`http://localhost${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) }),
-      );
     const stateOf = async (id: string) => (await send('GET', `${SESSION}/runs/${id}`, undefined, JSON_STATE)).json();
     return { server, send, stateOf };
   };

@@ -1,12 +1,10 @@
-import { LlmAgent } from '@eventloom/llm-agent';
-import { Runner } from '@eventloom/runner';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { Gate, type ScriptedStep } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
 import { createServer } from '../create-server.ts';
 import type { RunItem } from '../http/hosted-run.ts';
 import type { CommonRequest, Protocol, ProtocolRequest, ProtocolRoute } from '../protocol.ts';
 import type { ServerOptions } from '../server-options.ts';
+import { serverScenario } from '../fixtures/server-scenario.ts';
 
 const OWNER = '/p/{appName}/{userId}';
 
@@ -75,14 +73,9 @@ function testProtocol(more: Partial<Protocol> = {}): Protocol {
 }
 
 async function setUp(steps: readonly ScriptedStep[], options: Partial<ServerOptions> = {}) {
-  const sessionService = new InMemorySessionService();
-  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel(steps) });
-  const runner = new Runner({ appName: 'app', agent, sessionService });
-  await sessionService.createSession({ appName: 'app', userId: 'ann', sessionId: 's' });
-  const server = createServer({ runners: [runner], protocols: [testProtocol()], onError: () => undefined, ...options });
+  const { server, send, sessionService } = await serverScenario({ steps, protocols: [testProtocol()], ...options });
   const ask = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
-    const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
-    const response = await server.fetch(new Request(`http://localhost${path}`, init));
+    const response = await send(method, path, body, headers);
     return {
       status: response.status,
       text: await response.text(),

@@ -1,18 +1,15 @@
-import { LlmAgent } from '@eventloom/llm-agent';
-import { Runner } from '@eventloom/runner';
 import { SqliteSessionService } from '@eventloom/sessions/sqlite';
-import { fixedPlatform, ScriptedModel } from '@eventloom/testing';
+import { fixedPlatform } from '@eventloom/testing';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
-import { createServer } from '../create-server.ts';
+import { serveApp } from '../fixtures/server-scenario.ts';
 
 function setUp() {
   const database = new DatabaseSync(':memory:');
   const platform = fixedPlatform();
   const sessionService = new SqliteSessionService({ database, platform });
-  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([]) });
-  const server = createServer({ runners: [new Runner({ appName: 'app', agent, sessionService })], platform });
-  const statusOf = async (path: string) => (await server.fetch(new Request(`http://localhost${path}`))).status;
+  const { send } = serveApp({ sessionService, platform });
+  const statusOf = async (path: string) => (await send('GET', path)).status;
   /** Requests /readyz after the last result has expired. */
   const readyz = (): Promise<number> => {
     platform.advance(1000);

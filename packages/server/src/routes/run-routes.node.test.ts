@@ -1,13 +1,11 @@
 import { ConfigurationError, ModelError, type Event } from '@eventloom/core';
-import { LlmAgent } from '@eventloom/llm-agent';
-import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
-import { Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { Gate, type ScriptedStep } from '@eventloom/testing';
 import { LongRunningFunctionTool } from '@eventloom/tools';
 import { afterEach, describe, expect, test } from 'vitest';
-import { createServer } from '../create-server.ts';
 import { serve } from '../node/serve.ts';
 import { ASK, framesOf, servers, setUp } from './fixtures/run-server.ts';
+import { serverScenario } from '../fixtures/server-scenario.ts';
 
 afterEach(async () => {
   await Promise.all(servers.splice(0).map((server) => server.shutDown()));
@@ -92,15 +90,13 @@ describe('a resumed run', () => {
     const sessionService = new InMemorySessionService();
     const open = async (steps: readonly ScriptedStep[]) => {
       const wait = new LongRunningFunctionTool({ name: 'wait', description: 'Waits.', execute: () => undefined });
-      const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel(steps), tools: [wait] });
-      const runner = new Runner({ appName: 'app', agent, sessionService, resumable: true });
-      const listening = await serve(createServer({ runners: [runner], onError: () => undefined }), { port: 0 });
+      const scenario = { steps, agent: { tools: [wait] }, runner: { resumable: true }, sessionService };
+      const listening = await serve((await serverScenario(scenario)).server, { port: 0 });
       servers.push(listening);
       const post = (path: string, body: object) =>
         fetch(`${listening.url}${path}`, { method: 'POST', body: JSON.stringify(body) });
       return { post, listening };
     };
-    await sessionService.createSession({ appName: 'app', userId: 'ann', sessionId: 's' });
     const first = await open([{ calls: [call] }, 'It is ready here.']);
     const asked = await first.post('/run', { ...ASK, requestId: 'r-1' });
     const invocationId = asked.headers.get('Eventloom-Invocation-Id') ?? '';

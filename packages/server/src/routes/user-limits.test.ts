@@ -1,11 +1,8 @@
-import { LlmAgent } from '@eventloom/llm-agent';
-import { Runner } from '@eventloom/runner';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { Gate, type ScriptedStep } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
-import { createServer } from '../create-server.ts';
 import type { ProtocolRequest } from '../protocol.ts';
 import type { ServerLimits } from '../server-limits.ts';
+import { serveApp } from '../fixtures/server-scenario.ts';
 
 interface Answer {
   readonly status: number;
@@ -27,14 +24,11 @@ function setUp(
   steps: readonly ScriptedStep[],
   { isOpen = false, ...limits }: Partial<ServerLimits> & { isOpen?: boolean } = {},
 ): Place {
-  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel(steps) });
-  const sessionService = new InMemorySessionService();
-  const runner = new Runner({ appName: 'app', agent, sessionService, autoCreateSession: true });
   const authenticate = (request: Request) => ({ userId: request.headers.get('authorization') ?? '' });
-  const server = createServer({
-    runners: [runner],
+  const { server } = serveApp({
+    steps,
+    runner: { autoCreateSession: true },
     limits: { respondAfterMs: 0, ...limits },
-    onError: () => undefined,
     ...(isOpen ? {} : { authenticate }),
   });
   const send: Place['send'] = async (userId, method, path, body) => {
@@ -160,35 +154,18 @@ describe('runs in flight', () => {
 
   test('count until the run ends, even if the client has its answer', async () => {
     const gate = new Gate();
-    const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([{ gate, text: 'late' }, 'next']) });
-    const runner = new Runner({
-      appName: 'app',
-      agent,
-      sessionService: new InMemorySessionService(),
-      autoCreateSession: true,
-    });
-    const server = createServer({ runners: [runner], limits: { respondAfterMs: 0, maxRunsPerUser: 1 } });
-    const send = (path: string) =>
-      server.fetch(
-        new Request(`http://localhost${path}`, { method: 'POST', body: JSON.stringify(bodyOf('ann', path)) }),
-      );
-    const streaming = await send('/run_sse');
+    const { stream, run } = setUp([{ gate, text: 'late' }, 'next'], { isOpen: true, maxRunsPerUser: 1 });
+    const streaming = await stream('ann', 's');
     await gate.reached;
-    expect((await send('/run')).status).toBe(429);
+    expect((await run('ann', 't')).status).toBe(429);
     gate.open();
     await streaming.text();
-    expect((await send('/run')).status).toBe(200);
+    expect((await run('ann', 't')).status).toBe(200);
   });
 });
 
 test('each run that one request of a protocol starts counts until it has ended', async () => {
   const gate = new Gate();
-  const agent = new LlmAgent({
-    name: 'agent',
-    model: new ScriptedModel([{ gate, text: 'late' }, 'short', { gate, text: 'next' }, 'last']),
-  });
-  const sessionService = new InMemorySessionService();
-  const runner = new Runner({ appName: 'app', agent, sessionService, autoCreateSession: true });
   const route = {
     method: 'post',
     path: '/pairs/{appName}/{userId}',
@@ -201,29 +178,26 @@ test('each run that one request of a protocol starts counts until it has ended',
       return Response.json(null);
     },
   } as const;
-  const protocols = [{ name: 'pairs', routes: [route] }];
-  const server = createServer({ runners: [runner], protocols, limits: { respondAfterMs: 0, maxRunsPerUser: 2 } });
-  const send = async (path: string, body?: object) =>
-    server.fetch(
-      new Request(`http://localhost${path}`, { method: 'POST', ...(body && { body: JSON.stringify(body) }) }),
-    );
-  expect((await send('/pairs/app/ann')).status).toBe(200);
+  const { server, send } = serveApp({
+    steps: [{ gate, text: 'late' }, 'short', { gate, text: 'next' }, 'last'],
+    runner: { autoCreateSession: true },
+    protocols: [{ name: 'pairs', routes: [route] }],
+    limits: { respondAfterMs: 0, maxRunsPerUser: 2 },
+  });
+  expect((await send('POST', '/pairs/app/ann')).status).toBe(200);
   await expect.poll(() => server.runsInFlight).toBe(1);
-  const next = send('/run', bodyOf('ann', 'u'));
+  const next = send('POST', '/run', bodyOf('ann', 'u'));
   await expect.poll(() => server.runsInFlight).toBe(2);
-  expect((await send('/run', bodyOf('ann', 'v'))).status).toBe(429);
+  expect((await send('POST', '/run', bodyOf('ann', 'v'))).status).toBe(429);
   gate.open();
   expect((await next).status).toBe(200);
   await server.whenIdle();
-  expect((await send('/run', bodyOf('ann', 'v'))).status).toBe(200);
+  expect((await send('POST', '/run', bodyOf('ann', 'v'))).status).toBe(200);
 });
 
 test('each run of a protocol has one connection, which is counted before the run starts', async () => {
   const gate = new Gate();
   const late = { gate, text: 'late' };
-  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([late, late, late]) });
-  const sessionService = new InMemorySessionService();
-  const runner = new Runner({ appName: 'app', agent, sessionService, autoCreateSession: true });
   const writer = { item: () => 'data: x\n\n' };
   const begin = async (request: ProtocolRequest) =>
     request.startRun({ ...KEY, sessionId: request.param('s'), newMessage: { parts: [{ text: 'hi' }] } });
@@ -251,10 +225,13 @@ test('each run of a protocol has one connection, which is counted before the run
     response: { schema: {} },
     handle,
   }));
-  const limits = { respondAfterMs: 0, maxReadersPerUser: 1 };
-  const server = createServer({ runners: [runner], protocols: [{ name: 'p', routes }], limits });
-  const post = async (name: string, s: string) =>
-    server.fetch(new Request(`http://localhost/${name}/app/ann/${s}`, { method: 'POST' }));
+  const { server, send, sessionService } = serveApp({
+    steps: [late, late, late],
+    runner: { autoCreateSession: true },
+    protocols: [{ name: 'p', routes }],
+    limits: { respondAfterMs: 0, maxReadersPerUser: 1 },
+  });
+  const post = (name: string, s: string) => send('POST', `/${name}/app/ann/${s}`);
   expect((await post('send', 's0')).status).toBe(200);
   expect((await post('reread', 's1')).status).toBe(429);
   const [read, refused] = await Promise.all([post('read', 's2'), post('read', 's3')]);

@@ -4,22 +4,18 @@ import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { Gate, modelEvent, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { createServer } from '../create-server.ts';
 import type { ServerLimits } from '../server-limits.ts';
-
-const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
-const SESSION = '/apps/app/users/ann/sessions/s';
+import { KEY, serverScenario, SESSION } from '../fixtures/server-scenario.ts';
 
 async function setUp(
   steps: readonly ScriptedStep[],
   resumable: boolean,
   sessionService = new InMemorySessionService(),
-  agent: BaseAgent = new LlmAgent({ name: 'agent', model: new ScriptedModel(steps) }),
+  agent?: BaseAgent,
   plugins: BasePlugin[] = [],
   limits?: Partial<ServerLimits>,
 ) {
-  const runner = new Runner({ appName: 'app', agent, sessionService, resumable, plugins });
-  const server = createServer({ runners: [runner], onError: () => undefined, limits });
+  const { server } = await serverScenario({ steps, agent, runner: { resumable, plugins }, sessionService, limits });
   const send = async (path: string, init: RequestInit = {}): Promise<Response> =>
     server.fetch(new Request(`http://localhost${path}`, init));
   const start = async (text = 'hi'): Promise<string> => {
@@ -29,7 +25,6 @@ async function setUp(
   const follow = (path: string, id = '0'): Promise<Response> => send(path, { headers: { 'last-event-id': id } });
   const stateOf = async (path: string): Promise<object> =>
     (await send(path, { headers: { accept: 'application/json' } })).json();
-  if (!(await sessionService.getSession(KEY))) await sessionService.createSession(KEY);
   return { send, start, follow, stateOf, sessionService };
 }
 

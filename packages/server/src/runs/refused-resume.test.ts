@@ -1,28 +1,21 @@
 import type { Event } from '@eventloom/core';
-import { LlmAgent } from '@eventloom/llm-agent';
-import { Runner } from '@eventloom/runner';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import type { ScriptedStep } from '@eventloom/testing';
 import { LongRunningFunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
-import { createServer } from '../create-server.ts';
+import { serveApp } from '../fixtures/server-scenario.ts';
 
 const sessionOf = (userId: string) => `/apps/app/users/${userId}/sessions/s`;
 
 async function setUp(...steps: ScriptedStep[]) {
   const wait = new LongRunningFunctionTool({ name: 'wait', description: '', execute: () => undefined });
-  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel(steps), tools: [wait] });
-  const sessionService = new InMemorySessionService();
-  const runner = new Runner({ appName: 'app', agent, sessionService, resumable: true });
-  const server = createServer({
-    runners: [runner],
-    authenticate: (request) => ({ userId: request.headers.get('authorization') ?? '' }),
-    onError: () => undefined,
+  const { send: request, sessionService } = serveApp({
+    steps,
+    agent: { tools: [wait] },
+    runner: { resumable: true },
+    authenticate: ({ headers }) => ({ userId: headers.get('authorization') ?? '' }),
   });
   const send = async (userId: string, path: string, body?: object) => {
-    const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
-    const headers = { authorization: userId };
-    const response = await server.fetch(new Request(`http://localhost${path}`, { ...init, headers }));
+    const response = await request(body === undefined ? 'GET' : 'POST', path, body, { authorization: userId });
     return {
       status: response.status,
       text: await response.text(),

@@ -1,15 +1,14 @@
 import { BasePlugin, createEvent, StaleWriterError, StorageError } from '@eventloom/core';
-import { LlmAgent } from '@eventloom/llm-agent';
-import { findLooseEnds, Runner } from '@eventloom/runner';
+import { findLooseEnds } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
-import { Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { Gate, type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { afterEach, expect, test } from 'vitest';
 import { InMemoryRunRelay, RunNetwork } from '../conformance/in-memory-run-relay.ts';
-import { createServer, type EventloomServer } from '../create-server.ts';
+import type { EventloomServer } from '../create-server.ts';
 import type { RunState } from './run-state.ts';
+import { KEY, serveApp } from '../fixtures/server-scenario.ts';
 
-const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
 const RUNS = '/apps/app/users/ann/sessions/s/runs';
 
 const servers: EventloomServer[] = [];
@@ -30,12 +29,15 @@ async function setUp(isRelayed: boolean, plugins: readonly BasePlugin[] = []) {
       description: '',
       execute: (_args, { abortSignal }) => new Gate().pass(abortSignal),
     });
-    const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel(steps), tools: [wait, slow] });
-    const runner = new Runner({ appName: 'app', agent, sessionService, plugins, resumable: true });
-    const relay = isRelayed ? new InMemoryRunRelay(network) : undefined;
-    // A cancellation is answered with 200, even on a slow machine.
-    const limits = { respondAfterMs: 60_000 };
-    const server = createServer({ runners: [runner], relay, limits, onError: () => undefined });
+    const { server } = serveApp({
+      steps,
+      agent: { tools: [wait, slow] },
+      runner: { plugins, resumable: true },
+      sessionService,
+      relay: isRelayed ? new InMemoryRunRelay(network) : undefined,
+      // A cancellation is answered with 200, even on a slow machine.
+      limits: { respondAfterMs: 60_000 },
+    });
     servers.push(server);
     const ask = async (path: string, init: RequestInit = {}): Promise<{ status: number; text: string }> => {
       const response = await server.fetch(new Request(`http://localhost${RUNS}${path}`, init));

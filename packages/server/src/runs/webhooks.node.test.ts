@@ -2,21 +2,18 @@ import { createHmac } from 'node:crypto';
 import { createServer as createHttpServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ConfigurationError, StorageError } from '@eventloom/core';
-import { LlmAgent } from '@eventloom/llm-agent';
-import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { fixedPlatform, Gate, type ScriptedStep } from '@eventloom/testing';
 import { LongRunningFunctionTool } from '@eventloom/tools';
 import { afterEach, expect, test, vi } from 'vitest';
 import { createServer } from '../create-server.ts';
 import { WebhookError } from '../errors.ts';
 import type { ServerOptions } from '../server-options.ts';
 import { setUp as leftRuns } from './fixtures/left-runs.ts';
+import { KEY as sessionKey, serverScenario, SESSION } from '../fixtures/server-scenario.ts';
 
 const KEY = Buffer.alloc(32, 7);
 const SECRET = `whsec_${KEY.toString('base64')}`;
-const SESSION = '/apps/app/users/ann/sessions/s';
-const sessionKey = { appName: 'app', userId: 'ann', sessionId: 's' };
 
 interface Message {
   readonly headers: IncomingHttpHeaders;
@@ -71,21 +68,18 @@ async function setUp(
   sessionService = new InMemorySessionService(),
   platform = fixedPlatform(),
 ) {
-  await sessionService.getOrCreateSession(sessionKey);
   const order = new LongRunningFunctionTool({ name: 'order', description: 'Orders.', execute: () => undefined });
-  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel(steps), tools: [order] });
-  const runner = new Runner({ appName: 'app', agent, sessionService });
   const errors: unknown[] = [];
-  const server = createServer({
-    runners: [runner],
+  const { server, send } = await serverScenario({
+    steps,
+    agent: { tools: [order] },
+    sessionService,
     platform,
     onError: (error) => errors.push(error),
     ...(origins && { webhooks: { secret: SECRET, origins } }),
   });
-  const begin = async (webhook: unknown, requestId?: string): Promise<Response> => {
-    const body = JSON.stringify({ newMessage: { parts: [{ text: 'hi' }] }, webhook, requestId });
-    return server.fetch(new Request(`http://localhost${SESSION}/runs`, { method: 'POST', body }));
-  };
+  const begin = (webhook: unknown, requestId?: string): Promise<Response> =>
+    send('POST', `${SESSION}/runs`, { newMessage: { parts: [{ text: 'hi' }] }, webhook, requestId });
   return { begin, server, sessionService, platform, errors };
 }
 
@@ -244,8 +238,9 @@ test('an attempt whose process died before its answer is repeated', async () => 
   const first = await setUp(['done'], [receiver.origin]);
   await first.begin({ url: receiver.origin });
   await hanging.promise;
-  const second = await setUp([], [receiver.origin], first.sessionService, fixedPlatform());
-  second.platform.advance(first.platform.now() - second.platform.now() + 20_000);
+  const later = fixedPlatform();
+  later.advance(first.platform.now() - later.now() + 20_000);
+  await setUp([], [receiver.origin], first.sessionService, later);
   await receiver.received(2);
   expect(new Set(receiver.messages.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
 });

@@ -1,10 +1,7 @@
 import { type CreateSessionRequest, type Platform, type Session, systemPlatform } from '@eventloom/core';
-import { LlmAgent } from '@eventloom/llm-agent';
-import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
-import { ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { createServer } from '../create-server.ts';
+import { serveApp } from '../fixtures/server-scenario.ts';
 
 /** A server, and the number of times that it let other work run. */
 function setUp() {
@@ -22,13 +19,8 @@ function setUp() {
       return super.createSession(request);
     }
   }
-  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([]) });
-  const runner = new Runner({ appName: 'app', agent, sessionService: new CountingService() });
-  const server = createServer({ runners: [runner], platform });
-  const create = async (events: readonly object[]) => {
-    const body = JSON.stringify({ events });
-    return server.fetch(new Request('http://localhost/apps/app/users/ann/sessions', { method: 'POST', body }));
-  };
+  const { send } = serveApp({ sessionService: new CountingService(), platform });
+  const create = (events: readonly object[]) => send('POST', '/apps/app/users/ann/sessions', { events });
   return { create, turns };
 }
 
