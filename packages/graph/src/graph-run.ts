@@ -121,7 +121,7 @@ export class GraphRun {
   /** Runs the open tasks of a step, and yields the events of their nodes. */
   async *#step(tasks: readonly Task[]): AsyncGenerator<Event, void, void> {
     const context = this.#context;
-    const guard = context.forkAbort();
+    const guard = context.abortGuard.fork();
     const events = new EventQueue();
     const running = this.#runAll(tasks, this.#stepOf(events, guard, tasks.length)).finally(() => events.end());
     // Awaited below, unless the reader has left.
@@ -134,7 +134,7 @@ export class GraphRun {
     } finally {
       events.close();
       if (!isEnded) await this.#stop(running, guard);
-      context.dropAbort(guard);
+      context.abortGuard.drop(guard);
     }
   }
 

@@ -22,7 +22,7 @@ export class CloseTimeout {
 
   constructor(params: CloseTimeoutParams) {
     this.#params = params;
-    this.#connected = params.context.forkAbort();
+    this.#connected = params.context.abortGuard.fork();
     void params.queue
       .whenClosed()
       .then(() => this.#connected.abort(new DOMException('the client hung up', 'AbortError')));
@@ -78,6 +78,6 @@ export class CloseTimeout {
 
   /** Stops following the run's abort. */
   end(): void {
-    this.#params.context.dropAbort(this.#connected);
+    this.#params.context.abortGuard.drop(this.#connected);
   }
 }

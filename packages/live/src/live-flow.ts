@@ -101,7 +101,7 @@ export class LiveFlow {
     this.#emitted = emitted;
     this.#run = run;
     this.#session = new ServiceSession(context, run);
-    this.#connecting = context.forkAbort();
+    this.#connecting = context.abortGuard.fork();
     const ending = new LiveEnding(this.#session, this.#connecting);
     this.#ending = ending;
     this.#closeTimeout = new CloseTimeout({ context, queue, timeoutMs: CLOSE_TIMEOUT_MS, ending });
@@ -128,7 +128,7 @@ export class LiveFlow {
       return this.#ending.reason;
     } finally {
       progress.endsItself = false;
-      this.#context.dropAbort(this.#connecting);
+      this.#context.abortGuard.drop(this.#connecting);
       this.#closeTimeout.end();
       this.#saveTimeout.end();
       abortSignal.removeEventListener('abort', hangUp);

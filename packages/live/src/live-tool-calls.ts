@@ -125,7 +125,7 @@ export class LiveToolCalls {
 
   async #run(call: FunctionCall, { turn, tools, eventId, answered }: Omit<CallsToStart, 'calls'>): Promise<void> {
     const { run, context, flow } = this.#params;
-    const guard = context.forkAbort();
+    const guard = context.abortGuard.fork();
     const id = call.id ?? '';
     const tool = getOwn(tools, call.name ?? '');
     const input = tool?.hasInputStream ? run.openInput(id) : undefined;
@@ -172,7 +172,7 @@ export class LiveToolCalls {
       if (isCounted) this.#slots.give();
       this.#running.delete(running);
       if (input) run.closeInput(id, input);
-      context.dropAbort(guard);
+      context.abortGuard.drop(guard);
       flow.callEnded(call);
     }
   }

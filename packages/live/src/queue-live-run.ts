@@ -46,6 +46,8 @@ export class QueueLiveRun implements LiveRun {
   #closeTimeout: CloseTimeout | undefined;
   /** Number of connections that were opened or tried. */
   connectionAttempts = 0;
+  /** True while the run waits for its session. */
+  #isWaiting = false;
   /** True if the client disconnected while the run waited for its session. */
   #hasLeftEarly = false;
 
@@ -91,24 +93,21 @@ export class QueueLiveRun implements LiveRun {
     for (const input of this.#inputs.values()) input.sendLatest(blob);
   }
 
-  async whileWaiting<T>(
-    wait: (signal: AbortSignal | undefined) => Promise<T>,
-    abortSignal: AbortSignal | undefined,
-  ): Promise<T> {
+  beginWaiting(abortSignal: AbortSignal | undefined): AbortSignal | undefined {
     const { queue } = this;
-    if (queue.isClosed) return wait(abortSignal);
+    if (queue.isClosed) return abortSignal;
     const leaving = new AbortController();
-    let isWaiting = true;
+    this.#isWaiting = true;
     void queue.whenClosed().then(() => {
-      if (!isWaiting || queue.chars > 0) return;
+      if (!this.#isWaiting || queue.chars > 0) return;
       this.#hasLeftEarly = true;
       leaving.abort(new DOMException('the client hung up', 'AbortError'));
     });
-    try {
-      return await wait(abortSignal ? AbortSignal.any([abortSignal, leaving.signal]) : leaving.signal);
-    } finally {
-      isWaiting = false;
-    }
+    return abortSignal ? AbortSignal.any([abortSignal, leaving.signal]) : leaving.signal;
+  }
+
+  endWaiting(): void {
+    this.#isWaiting = false;
   }
 
   async until<T>(work: Promise<T>, context: InvocationContext): Promise<T> {

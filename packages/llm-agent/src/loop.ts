@@ -73,7 +73,7 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
         if (!response) {
           const failure = toFailure(error, turn);
           yield createErrorEvent(call.toBrokenEvent(), errorCodeOf(failure), failure.publicMessage, failure.code);
-          context.markReported(failure);
+          context.progress.markReported(failure);
           throw failure;
         }
       } finally {

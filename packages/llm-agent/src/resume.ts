@@ -64,7 +64,7 @@ async function* finishLastStep(
   }
   if (isFailure(reply)) {
     const error = errorOfEvent(reply);
-    context.markReported(error);
+    context.progress.markReported(error);
     throw error;
   }
   if (hasCalls(reply)) return (yield* finishCalls(turn, reply, resumedFrom)) === 'callsModel';

@@ -49,7 +49,7 @@ export class ParallelAgent extends BaseAgent {
   }
 
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
-    const abort = context.forkAbort();
+    const abort = context.abortGuard.fork();
     const merger = new BranchMerger(context, abort);
     const branch = branchBelow(context.branch, this.name);
     let begun = 0;
@@ -72,7 +72,7 @@ export class ParallelAgent extends BaseAgent {
       }
     } finally {
       await merger.stop();
-      context.dropAbort(abort);
+      context.abortGuard.drop(abort);
     }
   }
 }

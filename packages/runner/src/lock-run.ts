@@ -1,6 +1,7 @@
 import {
   type Event,
   type GetSessionConfig,
+  type LiveRun,
   type MaybePromise,
   RequestKnownError,
   type RunConfig,
@@ -65,12 +66,19 @@ interface Locking {
  */
 export function lockForRun(runner: Runner, request: RunRequest, control: RunControl): MaybePromise<LockedRun> {
   const { live, signal } = control;
-  if (live)
-    return live.whileWaiting(async (abortSignal) => lockForNewRun({ runner, request, control, abortSignal }), signal);
+  if (live) return lockForLiveRun(live, { runner, request, control, abortSignal: live.beginWaiting(signal) });
   const locking: Locking = { runner, request, control, abortSignal: signal };
   const locked = request.start.kind === 'message' ? lockForNewRun(locking) : lockForContinuedRun(locking);
   if (request.ifKnown !== 'resume' || !(locked instanceof Promise)) return locked;
   return locked.catch((error: unknown) => lockForKnownRun(locking, error));
+}
+
+async function lockForLiveRun(live: LiveRun, locking: Locking): Promise<LockedRun> {
+  try {
+    return await lockForNewRun(locking);
+  } finally {
+    live.endWaiting();
+  }
 }
 
 /**

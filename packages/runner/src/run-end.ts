@@ -180,7 +180,7 @@ async function storeEnd(run: RunInvocation, reason: RunFailure): Promise<StoredF
     events.push(...(await storeMissingResponses(run, isCancelled ? 'cancelled' : 'failed')));
     const replies = interruptedReplies(context);
     const isDone = replies.length === 0 && isComplete(run, reason);
-    if (!isDone && !context.isReported(thrown)) {
+    if (!isDone && !context.progress.isReported(thrown)) {
       // The reply of an agent that was called as a tool is not one of the run.
       if (replies.every(({ branch }) => enclosureOf(branch))) replies.push((reason.failed ?? context).createEvent());
       for (const reply of replies) events.push(await storeErrorEvent(run, reason, reply));

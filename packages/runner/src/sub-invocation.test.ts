@@ -60,7 +60,7 @@ test('aborting a sub-invocation stops only the sub-invocation', async () => {
   }
   const events = await play(
     new Careful(new Worker({ name: 'worker' }), (context) => {
-      const abort = context.forkAbort();
+      const abort = context.abortGuard.fork();
       abort.abort(new TypeError('enough'));
       return { abort };
     }),

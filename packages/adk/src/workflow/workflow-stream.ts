@@ -30,7 +30,7 @@ export class WorkflowStream {
 
   /** Does the work of the nodes, and yields the events that they post. Stops the work when the reader leaves. */
   async *during(work: (guard: AbortGuard) => Promise<void>): AsyncGenerator<Event, void, void> {
-    const guard = this.#context.forkAbort();
+    const guard = this.#context.abortGuard.fork();
     const queue = this.#queue;
     const working = work(guard).finally(() => queue.end());
     // Awaited below, unless the reader has left.
@@ -46,7 +46,7 @@ export class WorkflowStream {
         guard.abort(new RunAbortedError('the workflow was stopped'));
         await working.catch(() => undefined);
       }
-      this.#context.dropAbort(guard);
+      this.#context.abortGuard.drop(guard);
     }
   }
 
@@ -111,7 +111,7 @@ export class WorkflowStream {
     let attemptCount: number | undefined;
     if (typeof thrown === 'object' && thrown !== null) {
       attemptCount = this.#attempts.get(thrown);
-      this.#context.markReported(thrown);
+      this.#context.progress.markReported(thrown);
       if (this.#reported.has(thrown)) return;
       this.#reported.add(thrown);
     }

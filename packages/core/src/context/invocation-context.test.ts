@@ -79,16 +79,16 @@ describe('forAgent', () => {
   test('aborts only the agents of a fork, and aborts forks with the run', () => {
     const abort = new AbortGuard();
     const first = contextOf({ abort }).forAgent(agent);
-    const [one, two] = [first.forkAbort(), first.forkAbort()];
+    const [one, two] = [first.abortGuard.fork(), first.abortGuard.fork()];
     const [ofOne, ofTwo] = [one, two].map((fork) => first.forAgent(other, { abort: fork }));
     one.abort('stop');
     expect([ofOne, ofTwo, first].map((each) => each?.abortSignal.aborted)).toEqual([true, false, false]);
     expect(() => ofOne?.throwIfAborted()).toThrow(RunAbortedError);
     const below = ofTwo?.forAgent(agent);
-    first.dropAbort(two);
+    first.abortGuard.drop(two);
     abort.abort('over');
     expect(below?.abortSignal.aborted).toBe(false);
-    expect(first.forkAbort().signal.aborted).toBe(true);
+    expect(first.abortGuard.fork().signal.aborted).toBe(true);
   });
 });
 

@@ -96,7 +96,7 @@ export class InvocationContext {
    * in a ParallelAgent failed. Pass it to `fetch` and the like.
    */
   readonly abortSignal: AbortSignal;
-  /** The abort of the part of the run that the agent belongs to. @internal */
+  /** The abort of the part of the run that the agent belongs to. `fork` it for a part of the agent's work. @internal */
   readonly abortGuard: AbortGuard;
   /** True if the agents of this run store their progress, so that the run can be resumed. See `RunConfig.resumable`. */
   readonly isResumable: boolean;
@@ -446,19 +446,6 @@ export class InvocationContext {
     return this.invocation.live?.until(work, this) ?? this.untilAborted(work);
   }
 
-  /**
-   * Creates an abort guard for a part of the agent's work, to be passed to the agents of that part. Call `dropAbort`
-   * when the part is complete. @internal
-   */
-  forkAbort(): AbortGuard {
-    return this.abortGuard.fork();
-  }
-
-  /** Releases a guard of `forkAbort`: it no longer fires with the run. @internal */
-  dropAbort(fork: AbortGuard): void {
-    this.abortGuard.drop(fork);
-  }
-
   /** Returns a copy of this context with another abort guard, for one call that can be stopped while the agent continues. @internal */
   withAbort(abort: AbortGuard): InvocationContext {
     return this.#with({ abort });
@@ -498,16 +485,6 @@ export class InvocationContext {
    */
   get traceHeaders(): TraceHeaders {
     return this.operation?.traceHeaders() ?? {};
-  }
-
-  /** Notes that an event for this error was yielded, so that the runner adds none. @internal */
-  markReported(error: unknown): void {
-    this.progress.reportedError = error;
-  }
-
-  /** True if an event for this error was yielded already. @internal */
-  isReported(error: unknown): boolean {
-    return error !== undefined && this.progress.reportedError === error;
   }
 
   /** Throws if the run was aborted. @throws RunAbortedError when the run was aborted */

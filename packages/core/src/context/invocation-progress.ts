@@ -20,7 +20,7 @@ export interface ReplyInProgress {
  * | what                                        | counts for                      | is noted by                        | is used by                          |
  * | ------------------------------------------- | ------------------------------- | ---------------------------------- | ----------------------------------- |
  * | `ended`, `endsItself`                       | the invocation or sub-invocation | contexts; live agents              | agents, and their driver            |
- * | `reportedError`, `noteFailure`              | the invocation or sub-invocation | the agent that failed, its driver  | the runner, for the error event     |
+ * | `markReported`, `noteFailure`               | the invocation or sub-invocation | the agent that failed, its driver  | the runner, for the error event     |
  * | `noteTransfer`                              | the invocation or sub-invocation | the committer, contexts of a resumed run | the driver                    |
  * | `countLlmCall`, `checkHandOvers`            | the whole run                   | agents; the driver                 | the limits of `RunConfig`           |
  * | `shouldYieldToEventLoop`                    | the whole run                   | the driver                         | the driver                          |
@@ -35,14 +35,14 @@ export class InvocationProgress {
   ended = false;
   /** True while a live agent runs. After the invocation is ended it stops by itself, once its tool calls have settled. */
   endsItself = false;
-  /** The error that an event of the stream reports already. */
-  reportedError: unknown = undefined;
   /** Maximum number of model calls, and of transfers in a row without one; 0 or below means no limit. */
   readonly #maxLlmCalls: number;
   #llmCalls: number;
   /** Number of agents that were started since the last model call. */
   #starts = 0;
   #committed: WeakSet<Event> | undefined;
+  /** The error that an event of the stream reports already. */
+  #reportedError: unknown = undefined;
   #failure: { readonly error: unknown; readonly context: InvocationContext } | undefined;
   /** Transfer targets of executions, by execution id. */
   #transfers: Map<string, string> | undefined;
@@ -97,6 +97,16 @@ export class InvocationProgress {
     if (++run.#starts < STARTS_PER_TURN) return false;
     run.#starts = 0;
     return true;
+  }
+
+  /** Notes that an event for this error was yielded, so that the runner adds none. */
+  markReported(error: unknown): void {
+    this.#reportedError = error;
+  }
+
+  /** True if an event for this error was yielded already. */
+  isReported(error: unknown): boolean {
+    return error !== undefined && this.#reportedError === error;
   }
 
   /**

@@ -59,9 +59,9 @@ describe('an abort', () => {
 test('a reported error is known to all contexts of the invocation', () => {
   const root = contextOf();
   const error = new TypeError('x');
-  expect(root.isReported(error)).toBe(false);
-  expect(root.isReported(undefined)).toBe(false);
-  root.forAgent(agent).markReported(error);
-  expect(root.isReported(error)).toBe(true);
-  expect(root.isReported(new TypeError('x'))).toBe(false);
+  expect(root.progress.isReported(error)).toBe(false);
+  expect(root.progress.isReported(undefined)).toBe(false);
+  root.forAgent(agent).progress.markReported(error);
+  expect(root.progress.isReported(error)).toBe(true);
+  expect(root.progress.isReported(new TypeError('x'))).toBe(false);
 });

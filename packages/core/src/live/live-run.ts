@@ -71,11 +71,14 @@ export interface LiveRun {
   /** The media that the client sends while a tool with `inputStream` runs; undefined before and after the call, and for other tools. */
   inputStream(functionCallId: string): BaseLiveRequestQueue | undefined;
 
-  /** Waits for the session. Stops waiting if the client disconnects and has sent nothing. */
-  whileWaiting<T>(
-    wait: (signal: AbortSignal | undefined) => Promise<T>,
-    abortSignal: AbortSignal | undefined,
-  ): Promise<T>;
+  /**
+   * Returns the signal that ends the wait for the session: the caller's, and until `endWaiting` also the end of the
+   * connection of a client that has sent nothing.
+   */
+  beginWaiting(abortSignal: AbortSignal | undefined): AbortSignal | undefined;
+
+  /** Called once the session is locked, or the wait for it has failed. */
+  endWaiting(): void;
 
   /** Waits for application code like `context.untilAborted`; at most one minute after the client has disconnected. */
   until<T>(work: Promise<T>, context: InvocationContext): Promise<T>;

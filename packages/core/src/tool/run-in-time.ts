@@ -4,7 +4,7 @@ import type { BaseTool, RunAsyncToolRequest } from './base-tool.ts';
 
 /** Returns the context for a call of a tool that has a `timeoutMs`: a copy with an abort of its own, which `runInTime` fires. */
 export function contextInTime(context: InvocationContext): InvocationContext {
-  return context.withAbort(context.forkAbort());
+  return context.withAbort(context.abortGuard.fork());
 }
 
 /**

@@ -108,7 +108,7 @@ export function checkNotAborted({ log }: ResumedRun, context: InvocationContext)
   const last = log.events.at(-1);
   if (!last || !isYielded(last) || outcomeOfEvent(last).state !== 'interrupted') return;
   const error = errorOfEvent(last);
-  context.markReported(error);
+  context.progress.markReported(error);
   throw error;
 }
 
