@@ -17,9 +17,13 @@ afterEach(() => {
 });
 
 /** Opens a database of the service `NoteService`. The driver is the database itself. */
-function open(place: SqlitePlace, prepare: (database: DatabaseSync) => DatabaseSync = (database) => database) {
+function open(
+  place: SqlitePlace,
+  prepare: (database: DatabaseSync) => DatabaseSync = (database) => database,
+  pragmas = 'PRAGMA secure_delete = ON',
+) {
   const names = { service: 'NoteService', purpose: 'a database of notes', example: 'notes.db' };
-  return openSqlite(place, { ...names, synchronous: 'FULL', pragmas: 'PRAGMA secure_delete = ON', prepare });
+  return openSqlite(place, { ...names, synchronous: 'FULL', pragmas, prepare });
 }
 
 /** Returns the value of a setting of a connection. */
@@ -50,6 +54,22 @@ test('prepare may wait for a lock, and later statements do not', () => {
   const settings = ['busy_timeout', 'journal_mode', 'synchronous', 'secure_delete'];
   expect(settings.map((name) => pragma(driver, name))).toEqual([0, 'wal', 2, 1]);
   opened.close();
+});
+
+test('the first statement already waits for a lock, because other processes may open the file at the same time', () => {
+  const pragmas = 'CREATE TEMP TABLE waits AS SELECT timeout FROM pragma_busy_timeout';
+  const { driver, close } = open({ path: join(folder, 'notes.db') }, undefined, pragmas);
+  expect(driver.prepare('SELECT timeout FROM waits').get()).toEqual({ timeout: 5000 });
+  close();
+});
+
+test('the error for a file that another process holds says to start again', () => {
+  const locked = (): never => {
+    throw new Error('database is locked');
+  };
+  expect(() => open({ path: join(folder, 'notes.db') }, locked)).toThrow(
+    'database is locked; another process held it for 5 s; start again when it has let it go',
+  );
 });
 
 test('close closes the file once, and leaves a database open that was given', () => {

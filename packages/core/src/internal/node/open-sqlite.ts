@@ -43,6 +43,7 @@ export interface OpenSqlite<T> {
 
 /** Time for which opening waits for a lock, in milliseconds. */
 const BUSY_TIMEOUT_MS = 5000;
+const WAIT_FOR_LOCKS = `PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`;
 
 /**
  * Opens the file of a service, or sets up the database that it was given: WAL, and a `busy_timeout` of 0, because the
@@ -68,6 +69,8 @@ function openFile<T>(path: string, use: SqliteUse<T>): OpenSqlite<T> {
     }
     const opened = new sqlite.DatabaseSync(path);
     file = opened;
+    // Another process that opens the file at the same time may hold it for a moment, longer if it replays a log.
+    file.exec(WAIT_FOR_LOCKS);
     file.exec(use.pragmas);
     const close = (): void => {
       if (opened.isOpen) opened.close();
@@ -77,15 +80,16 @@ function openFile<T>(path: string, use: SqliteUse<T>): OpenSqlite<T> {
     return { driver: setUp(file, use), isReplaced: () => inodeOf() !== inode, close };
   } catch (cause) {
     file?.close();
-    throw new ConfigurationError(
-      `cannot use "${path}" as ${use.purpose}: ${toError(cause).message}; write the path of a file in a folder that exists and can be written`,
-      { cause },
-    );
+    const { message } = toError(cause);
+    const advice = message.includes('locked')
+      ? `another process held it for ${BUSY_TIMEOUT_MS / 1000} s; start again when it has let it go`
+      : 'write the path of a file in a folder that exists and can be written';
+    throw new ConfigurationError(`cannot use "${path}" as ${use.purpose}: ${message}; ${advice}`, { cause });
   }
 }
 
 function setUp<T>(database: DatabaseSync, use: SqliteUse<T>): T {
-  database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+  database.exec(WAIT_FOR_LOCKS);
   database.exec('PRAGMA journal_mode = WAL');
   database.exec(`PRAGMA synchronous = ${use.synchronous}`);
   const driver = use.prepare(database);
