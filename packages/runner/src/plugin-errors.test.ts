@@ -30,6 +30,27 @@ test('a plugin that throws in its notification has no effect on the run', async 
   await expectFree(runner);
 });
 
+test('a plugin whose notification does not settle holds the session for five seconds, and is reported', async () => {
+  const called = Promise.withResolvers<void>();
+  class Hanging extends BasePlugin {
+    override onRunErrorCallback(): Promise<never> {
+      called.resolve();
+      return new Promise(() => undefined);
+    }
+  }
+  const last = new Recording('last');
+  const { runner, platform, start } = await scenario({ agent: throwing, plugins: [new Hanging('hanging'), last] });
+  const running = runToError(start('hi'));
+  await called.promise;
+  expect(last.log).toEqual([]);
+  platform.advance(5000);
+  const { error } = await running;
+  expect(error).toMatchObject({ code: 'AGENT' });
+  expect(last.log).toEqual([error]);
+  await expect(platform.drain()).rejects.toThrow('plugin "hanging": onRunErrorCallback took longer than 5 s');
+  await expectFree(runner);
+});
+
 test("an error of a plugin's callback fails the run like the agent's", async () => {
   let signal: AbortSignal | undefined;
   class Failing extends BasePlugin {

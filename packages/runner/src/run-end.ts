@@ -30,6 +30,7 @@ import {
   nameFault,
   reportTo,
   reportUnlessStopped,
+  within,
 } from '@eventloom/core/internal';
 import { compactSession } from './compact-session.ts';
 import { COMPLETED, stampEvent } from './event-committer.ts';
@@ -297,15 +298,27 @@ async function storeErrorEvent(
   return committer.append(event);
 }
 
-/** Calls `onRunErrorCallback` of every plugin. Errors of these callbacks are reported to the platform and do not replace the failure. */
+/** Maximum time that a run waits for a plugin's `onRunErrorCallback`, in milliseconds. */
+const NOTICE_TIMEOUT_MS = 5000;
+
+/**
+ * Calls `onRunErrorCallback` of every plugin. Errors of these callbacks are reported to the platform and do not replace
+ * the failure. A callback that takes longer than five seconds continues without the run, which frees its session.
+ */
 export async function notifyPlugins(context: InvocationContext, failure: EventloomError): Promise<void> {
-  if (!context.plugins.has('onRunErrorCallback')) return;
-  for (const plugin of context.plugins.plugins) {
-    try {
-      await plugin.onRunErrorCallback({ invocationContext: context, error: failure });
-    } catch (error) {
-      reportTo(context.platform, error);
-    }
+  const { platform, plugins } = context;
+  if (!plugins.has('onRunErrorCallback')) return;
+  for (const plugin of plugins.plugins) {
+    const notice = (async () => plugin.onRunErrorCallback({ invocationContext: context, error: failure }))();
+    const settled = notice.catch((error: unknown) => reportTo(platform, error));
+    const onLate = (): void =>
+      reportTo(
+        platform,
+        new RunTimeoutError(
+          `plugin "${plugin.name}": onRunErrorCallback took longer than ${NOTICE_TIMEOUT_MS / 1000} s, so the run ended without it; hand long work to a queue`,
+        ),
+      );
+    await within(platform, settled, NOTICE_TIMEOUT_MS, onLate);
   }
 }
 

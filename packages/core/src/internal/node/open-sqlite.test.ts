@@ -58,9 +58,9 @@ test('prepare may wait for a lock, and later statements do not', () => {
 
 test('the first statement already waits for a lock, because other processes may open the file at the same time', () => {
   const pragmas = 'CREATE TEMP TABLE waits AS SELECT timeout FROM pragma_busy_timeout';
-  const { driver, close } = open({ path: join(folder, 'notes.db') }, undefined, pragmas);
+  const { driver, ...opened } = open({ path: join(folder, 'notes.db') }, undefined, pragmas);
   expect(driver.prepare('SELECT timeout FROM waits').get()).toEqual({ timeout: 5000 });
-  close();
+  opened.close();
 });
 
 test('the error for a file that another process holds says to start again', () => {
