@@ -1,4 +1,4 @@
-import { BaseAgent, type BaseAgentConfig } from '@eventloom/core';
+import { BaseAgent, type BaseAgentConfig, type Event, type InvocationContext } from '@eventloom/core';
 import { BASE_AGENT_OPTIONS } from '@eventloom/core/internal';
 import {
   LoopAgent,
@@ -12,6 +12,7 @@ import type { SchemaLike } from '@eventloom/tools';
 import type { Assignable } from './adk-types.ts';
 import { type AgentNodeOptions, copyAgent, keepConfig, withoutNodeOptions } from './agent-options.ts';
 import { isInstanceOf } from './class-checks.ts';
+import { runFromProgram, runOverridden } from './overridden-runs.ts';
 
 /**
  * Options of every agent of programs that were written for `@google/adk`: those of `@eventloom/core`, and those of its
@@ -55,6 +56,18 @@ abstract class OwnAgent<C extends AdkBaseAgentConfig = AdkBaseAgentConfig> exten
    */
   clone(changes: Partial<C> = {}): this {
     return copyAgent(this, changes);
+  }
+
+  override runAsync(
+    parentContext: InvocationContext,
+    place?: Parameters<BaseAgent['runAsync']>[1],
+  ): AsyncGenerator<Event, void, void> {
+    return runFromProgram(this, parentContext, place);
+  }
+
+  /** @internal */
+  override runIn(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    return runOverridden(this, OwnAgent.prototype, context, () => super.runIn(context));
   }
 }
 
@@ -103,6 +116,18 @@ export class AdkSequentialAgent extends SequentialAgent {
   clone(changes: Partial<AdkSequentialAgentConfig> = {}): this {
     return copyAgent(this, changes);
   }
+
+  override runAsync(
+    parentContext: InvocationContext,
+    place?: Parameters<BaseAgent['runAsync']>[1],
+  ): AsyncGenerator<Event, void, void> {
+    return runFromProgram(this, parentContext, place);
+  }
+
+  /** @internal */
+  override runIn(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    return runOverridden(this, AdkSequentialAgent.prototype, context, () => super.runIn(context));
+  }
 }
 
 /** Options of a `ParallelAgent` of programs that were written for `@google/adk`. */
@@ -136,6 +161,18 @@ export class AdkParallelAgent extends ParallelAgent {
   clone(changes: Partial<AdkParallelAgentConfig> = {}): this {
     return copyAgent(this, changes);
   }
+
+  override runAsync(
+    parentContext: InvocationContext,
+    place?: Parameters<BaseAgent['runAsync']>[1],
+  ): AsyncGenerator<Event, void, void> {
+    return runFromProgram(this, parentContext, place);
+  }
+
+  /** @internal */
+  override runIn(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    return runOverridden(this, AdkParallelAgent.prototype, context, () => super.runIn(context));
+  }
 }
 
 /** Options of a `LoopAgent` of programs that were written for `@google/adk`. */
@@ -168,5 +205,17 @@ export class AdkLoopAgent extends LoopAgent {
   /** Creates a copy with some options changed, as `clone` of `BaseAgent` does. */
   clone(changes: Partial<AdkLoopAgentConfig> = {}): this {
     return copyAgent(this, changes);
+  }
+
+  override runAsync(
+    parentContext: InvocationContext,
+    place?: Parameters<BaseAgent['runAsync']>[1],
+  ): AsyncGenerator<Event, void, void> {
+    return runFromProgram(this, parentContext, place);
+  }
+
+  /** @internal */
+  override runIn(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    return runOverridden(this, AdkLoopAgent.prototype, context, () => super.runIn(context));
   }
 }

@@ -22,3 +22,26 @@ export function refuseUncalled(owner: string, object: object, uncalled: Readonly
     if (member in object)
       throw new ConfigurationError(`${owner}: the class defines ${member}, which is not called here; write ${instead}`);
 }
+
+/**
+ * Refuses an object of a class of the program that overrides a member which the ADK calls and nothing here would call.
+ * @param own the class of this package that the program's class extends
+ * @param uncalled what to write in place of each member
+ * @throws ConfigurationError
+ */
+export function refuseOverridden(
+  owner: string,
+  object: object,
+  own: Class,
+  uncalled: Readonly<Record<string, string>>,
+): void {
+  let prototype: unknown = Object.getPrototypeOf(object);
+  while (typeof prototype === 'object' && prototype !== null && prototype !== own.prototype) {
+    for (const [member, instead] of Object.entries(uncalled))
+      if (Object.hasOwn(prototype, member))
+        throw new ConfigurationError(
+          `${owner}: the class overrides ${member}, which is not called here; write ${instead}`,
+        );
+    prototype = Object.getPrototypeOf(prototype);
+  }
+}

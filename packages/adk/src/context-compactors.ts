@@ -26,6 +26,7 @@ import {
   type SingleBeforeModelCallback,
   type SummarizeEventsRequest,
 } from '@eventloom/llm-agent';
+import { refuseUncalled } from './class-checks.ts';
 
 /** A summary in place of the events that it covers. */
 export interface CompactedEvent extends Event {
@@ -282,16 +283,24 @@ function has(payload: 'functionCall' | 'functionResponse', content: Content | un
 
 const ADVICE = 'write TokenBasedContextCompactor, TruncatingContextCompactor, or beforeModelCallback';
 
+/** Members that the ADK calls, and what a class of the program writes in place of each. */
+const UNCALLED = {
+  shouldCompact: 'beforeModelCallback in the options of the agent',
+  compact: 'beforeModelCallback in the options of the agent',
+};
+
 /** Returns the callbacks of the compactors that shorten requests. @throws ConfigurationError for a compactor of another kind */
 export function shorteningCallbacks(
   owner: string,
   compactors: readonly BaseContextCompactor[],
 ): SingleBeforeModelCallback[] {
-  for (const each of compactors)
+  for (const each of compactors) {
     if (each?.['~eventloom.adk-compactor'] === undefined)
       throw new ConfigurationError(
         `${owner}: contextCompactors: sessions cannot be changed by a compactor of the program's own; ${ADVICE}`,
       );
+    refuseUncalled(`${owner}: contextCompactors`, each, UNCALLED);
+  }
   const shortening = compactors.filter(
     (each) => each instanceof TruncatingContextCompactor || each instanceof TrajectoryThoughtPruningCompactor,
   );

@@ -34,6 +34,7 @@ const UNCALLED = {
   getLiveHttpOptions: 'super({ …options, headers }) in its constructor',
   trackingHeaders: 'super({ …options, headers }) in its constructor',
   liveApiVersion: 'super({ …options, liveApiVersion }) in its constructor',
+  maybeAppendUserContent: 'generateContentAsync, which changes the request and calls super.generateContentAsync',
 };
 
 const KEYS = ['GOOGLE_GENAI_API_KEY', 'GOOGLE_API_KEY', 'GEMINI_API_KEY'];

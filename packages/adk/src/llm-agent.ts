@@ -31,7 +31,8 @@ import {
 import { LLM_AGENT_OPTIONS, turnToolsets } from '@eventloom/llm-agent/internal';
 import type { AdkBeforeModelCallback, AdkSingleBeforeModelCallback, Assignable, KnownOptions } from './adk-types.ts';
 import { type AgentNodeOptions, copyAgent, keepConfig, withoutNodeOptions } from './agent-options.ts';
-import { refuseUncalled } from './class-checks.ts';
+import { refuseOverridden, refuseUncalled } from './class-checks.ts';
+import { runFromProgram, runOverridden } from './overridden-runs.ts';
 import { type BaseContextCompactor, shorteningCallbacks } from './context-compactors.ts';
 import { NodeSchemaValidationError } from './errors.ts';
 import { FinishTaskTool } from './finish-task.ts';
@@ -110,6 +111,18 @@ const ASSIGNABLE = [
 /** Fields that only the constructor sets, or that follow from options. */
 const FIXED = ['mode', 'outputValueSchema'] as const satisfies readonly (keyof LlmAgent)[];
 
+/** Members that the ADK calls in each run, and what a class of the program writes in place of each. */
+const UNCALLED_OVERRIDES = {
+  canonicalModel: 'model: new RoutedLlm({ models, router }) in the options of the agent',
+  canonicalTools: 'a toolset in tools, whose getTools gets the context',
+  canonicalInstruction: 'instruction: (context) => … in the options of the agent',
+  canonicalGlobalInstruction: 'globalInstruction: (context) => … in the options of the agent',
+  canonicalBeforeModelCallbacks: 'beforeModelCallback: [ … ] in the options of the agent',
+  canonicalAfterModelCallbacks: 'afterModelCallback: [ … ] in the options of the agent',
+  canonicalBeforeToolCallbacks: 'beforeToolCallback: [ … ] in the options of the agent',
+  canonicalAfterToolCallbacks: 'afterToolCallback: [ … ] in the options of the agent',
+};
+
 /** The name of the method that Node's `console.log` calls; other runtimes ignore it. */
 const INSPECT = Symbol.for('nodejs.util.inspect.custom');
 
@@ -148,7 +161,7 @@ export class AdkLlmAgent extends LlmAgent {
   requestProcessors: readonly BaseLlmRequestProcessor[];
   responseProcessors: readonly BaseLlmResponseProcessor[];
   /** True if nothing follows the last reply: no callback, and no code of a subclass. @internal */
-  override readonly endsWithReply: boolean;
+  override endsWithReply: boolean;
   readonly #tasks: readonly TaskAgentTool[];
 
   /** @throws ConfigurationError for invalid or conflicting options, and for option names that this version does not know */
@@ -192,6 +205,7 @@ export class AdkLlmAgent extends LlmAgent {
       this.afterAgentCallback.length === 0 && this.runAsyncImpl === AdkLlmAgent.prototype.runAsyncImpl;
     this.seesConversation = config.includeContents === 'default';
     keepConfig(this, config);
+    refuseOverridden(owner, this, AdkLlmAgent, UNCALLED_OVERRIDES);
     this.#acceptOptions(config);
   }
 
@@ -329,10 +343,16 @@ export class AdkLlmAgent extends LlmAgent {
     place?: Parameters<LlmAgent['runAsync']>[1],
   ): AsyncGenerator<Event, void, void> {
     try {
-      yield* super.runAsync(parentContext, place);
+      yield* runFromProgram(this, parentContext, place);
     } catch (error) {
       if (!isServiceError(error) || parentContext.abortSignal.aborted) throw error;
     }
+  }
+
+  /** @internal */
+  override runIn(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    this.endsWithReply &&= this.runAsync === AdkLlmAgent.prototype.runAsync;
+    return runOverridden(this, AdkLlmAgent.prototype, context, () => super.runIn(context));
   }
 
   protected override runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {

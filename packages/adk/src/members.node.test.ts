@@ -31,10 +31,12 @@ import {
   LoggingPlugin,
   LogLevel,
   PluginManager,
+  type ReadonlyContext,
   setLogger,
   setLogLevel,
   type SaveArtifactRequest,
   State,
+  TruncatingContextCompactor,
 } from './index.ts';
 
 const refusal = (code: string, start: string) =>
@@ -165,6 +167,24 @@ describe('a class of the program with a member of the ADK that nothing here call
     }
     override async close() {}
   }
+  class Appending extends Gemini {
+    maybeAppendUserContent() {}
+  }
+  class Evening extends TruncatingContextCompactor {
+    shouldCompact() {
+      return false;
+    }
+  }
+  class Instructed extends LlmAgent {
+    override async canonicalInstruction(context: ReadonlyContext) {
+      return super.canonicalInstruction(context);
+    }
+  }
+  class Tenant extends Instructed {
+    override get canonicalModel() {
+      return super.canonicalModel;
+    }
+  }
   const tool = new Confirmed({ name: 'pay', description: 'Pays.', execute: () => 1 });
 
   test.each([
@@ -172,6 +192,22 @@ describe('a class of the program with a member of the ADK that nothing here call
     ['an LLM agent', () => new Asking({ name: 'a' }), 'agent "a": the class defines callLlmAsync'],
     ['a model', () => new Proxied({ apiKey: 'key' }), 'Gemini: the class defines getHttpOptions'],
     ['a live model', () => new Versioned({ apiKey: 'key' }), 'Gemini: the class defines liveApiVersion'],
+    [
+      'a model that appends',
+      () => new Appending({ apiKey: 'key' }),
+      'Gemini: the class defines maybeAppendUserContent',
+    ],
+    [
+      'a compactor',
+      () => new LlmAgent({ name: 'a', contextCompactors: [new Evening({ threshold: 2 })] }),
+      'agent "a": contextCompactors: the class defines shouldCompact',
+    ],
+    [
+      'an LLM agent with an instruction',
+      () => new Instructed({ name: 'a' }),
+      'agent "a": the class overrides canonicalInstruction, which is not called here; write instruction: (context) => …',
+    ],
+    ['an LLM agent with a model', () => new Tenant({ name: 'a' }), 'agent "a": the class overrides canonicalModel'],
     ['a node', () => new Checked('n', () => 1), 'node "n": the class defines validateOutput'],
     [
       'a tool',

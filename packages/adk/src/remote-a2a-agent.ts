@@ -40,6 +40,7 @@ import { readAgentCard } from '#runtime';
 import type { A2aAgentCard } from './a2a-agent-card.ts';
 import type { A2aMessageSendParams, A2AStreamEventData } from './a2a-types.ts';
 import { getLogger } from './logger.ts';
+import { runFromProgram, runOverridden } from './overridden-runs.ts';
 
 /** Called before a request is sent. Changes of `params` are sent. A rejected promise fails the run. */
 export type BeforeA2ARequestCallback = (ctx: InvocationContext, params: A2aMessageSendParams) => Promise<void> | void;
@@ -122,6 +123,18 @@ export class AdkRemoteA2AAgent extends RemoteA2AAgent {
   constructor(config: RemoteA2AAgentConfig) {
     super(toOptions(config));
     this.#config = config;
+  }
+
+  override runAsync(
+    parentContext: InvocationContext,
+    place?: Parameters<RemoteA2AAgent['runAsync']>[1],
+  ): AsyncGenerator<Event, void, void> {
+    return runFromProgram(this, parentContext, place);
+  }
+
+  /** @internal */
+  override runIn(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    return runOverridden(this, AdkRemoteA2AAgent.prototype, context, () => super.runIn(context));
   }
 
   protected override describeServer(url: string): string {

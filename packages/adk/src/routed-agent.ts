@@ -2,6 +2,7 @@ import { BaseAgent, type BaseAgentConfig, type Event, type InvocationContext } f
 import { BASE_AGENT_OPTIONS, checkOptions, isBaseAgent, type OptionRules } from '@eventloom/core/internal';
 import type { Assignable } from './adk-types.ts';
 import { type AgentNodeOptions, copyAgent, copySubAgent, keepConfig, withoutNodeOptions } from './agent-options.ts';
+import { runFromProgram, runOverridden } from './overridden-runs.ts';
 import { checkRouter, checkRouting, type RoutingErrorContext, runWithRouting } from './routing.ts';
 
 /** Chooses the agent that runs, by its key. Called again, with what failed, if that agent failed before its first event. */
@@ -57,6 +58,18 @@ export class RoutedAgent extends BaseAgent {
     const copies = (): object =>
       Object.fromEntries(Object.entries(this.agents).map(([key, agent]) => [key, copySubAgent(this, agent)]));
     return copyAgent(this, 'agents' in changes ? changes : { ...changes, agents: copies() });
+  }
+
+  override runAsync(
+    parentContext: InvocationContext,
+    place?: Parameters<BaseAgent['runAsync']>[1],
+  ): AsyncGenerator<Event, void, void> {
+    return runFromProgram(this, parentContext, place);
+  }
+
+  /** @internal */
+  override runIn(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    return runOverridden(this, RoutedAgent.prototype, context, () => super.runIn(context));
   }
 
   get '~eventloom.routed-agent'(): true {

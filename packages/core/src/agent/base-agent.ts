@@ -294,11 +294,12 @@ export abstract class BaseAgent {
       );
     // The runner completes the events of the first agent of a run.
     const isFirst = context.parentExecutionId === undefined && context.branch === undefined;
-    return isFirst || this.makesCompleteEvents ? events : completed(events, context);
+    return isFirst || this.makesCompleteEvents ? events : completedEvents(events, context);
   }
 }
 
-async function* completed(
+/** Yields the events of an agent, with the missing fields of those that have no execution id. */
+export async function* completedEvents(
   events: AsyncGenerator<Event, void, void>,
   context: InvocationContext,
 ): AsyncGenerator<Event, void, void> {

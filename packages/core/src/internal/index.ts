@@ -2,7 +2,7 @@
 
 export { firstReplacement, runAfterCallbacks, toCallbacks, toList } from '../agent/agent-callbacks.ts';
 export type { RunDescription, RunQuery, TransferRules } from '../agent/base-agent.ts';
-export { BASE_AGENT_OPTIONS, checkLists, isBaseAgent } from '../agent/base-agent.ts';
+export { BASE_AGENT_OPTIONS, checkLists, completedEvents, isBaseAgent } from '../agent/base-agent.ts';
 export {
   ABORT_SIGNAL_RULE,
   checkAbortSignal,
