@@ -97,7 +97,14 @@ describe.each(['SQLite', 'PostgreSQL'])('on %s', (backEnd) => {
     expect(messages.map(({ body }) => JSON.parse(body) as unknown)).toEqual([
       expect.objectContaining({
         type: 'run.completed',
-        data: { appName: 'app', userId: 'ann', sessionId: 's', invocationId, state: 'completed' },
+        data: {
+          appName: 'app',
+          userId: 'ann',
+          sessionId: 's',
+          invocationId,
+          state: 'completed',
+          output: expect.any(String),
+        },
       }),
     ]);
   });

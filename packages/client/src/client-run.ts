@@ -16,6 +16,8 @@ export interface ClientRunState {
   readonly error?: string;
   /** Code of that error, e.g. `LLM_CALL_LIMIT`. */
   readonly code?: string;
+  /** Text of the answer of a run that completed: of its last final response. Absent if that has no text. */
+  readonly output?: string;
   /** Ids of the function calls without an answer, in the state `waiting`. */
   readonly waitingFor?: readonly string[];
 }

@@ -59,7 +59,14 @@ const messageFor = (invocationId: string, id: unknown = expect.stringMatching(/^
   body: {
     type: 'run.completed',
     timestamp: expect.any(String),
-    data: { appName: 'shop', userId: user, sessionId: 's', invocationId, state: 'completed' },
+    data: {
+      appName: 'shop',
+      userId: user,
+      sessionId: 's',
+      invocationId,
+      state: 'completed',
+      output: expect.any(String),
+    },
   },
 });
 

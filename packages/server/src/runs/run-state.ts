@@ -1,13 +1,15 @@
 import {
   type BaseSessionService,
+  contentText,
   createEvent,
   type Event,
+  isFinalResponse,
   type Part,
   type Platform,
   type RunRecord,
   type SessionKey,
 } from '@eventloom/core';
-import { Calls, newestFirst, otherWork } from '@eventloom/core/internal';
+import { Calls, isYielded, newestFirst, otherWork } from '@eventloom/core/internal';
 import type { ErrorBody } from '@eventloom/core/wire';
 import { eventPages } from '../sessions/event-pages.ts';
 import { readEnd, readNotBegun } from './stored-frames.ts';
@@ -25,6 +27,8 @@ export interface RunState {
   /** The error of a run that failed or was interrupted, and its code. */
   readonly error?: string;
   readonly code?: string;
+  /** The text of the answer of a run that completed: of its last final response. Absent if that has no text. */
+  readonly output?: string;
   /** The ids of the calls that a waiting run waits for. */
   readonly waitingFor?: readonly string[];
 }
@@ -37,6 +41,7 @@ export const RUN_STATE_SCHEMA = {
     state: { enum: ['queued', 'running', 'waiting', 'completed', 'failed', 'interrupted'] },
     error: { type: 'string', description: 'The reason why the run failed or was interrupted.' },
     code: { type: 'string', description: 'The code of the error.' },
+    output: { type: 'string', description: 'The text of the answer of a run that completed.' },
     waitingFor: {
       type: 'array',
       items: { type: 'string' },
@@ -60,9 +65,10 @@ export async function readRunState(
   const { invocationId, open } = run;
   if (open) return { invocationId, state: (await readNotBegun(service, key, run)) ? 'queued' : 'running' };
   const { outcome, frame } = await readEnd(service, key, run);
-  const { ids, isEndUndone } = await readWaitingCalls(service, platform, key, run);
+  const { ids, isEndUndone, output } = await readWaitingCalls(service, platform, key, run);
   if (frame && !isEndUndone) return { invocationId, state: outcome.state, ...(JSON.parse(frame.json) as ErrorBody) };
-  return ids.length > 0 ? { invocationId, state: 'waiting', waitingFor: ids } : { invocationId, state: 'completed' };
+  if (ids.length > 0) return { invocationId, state: 'waiting', waitingFor: ids };
+  return { invocationId, state: 'completed', ...(output !== '' && { output }) };
 }
 
 /** The calls that a run waits for, with the rewinds of its session applied. */
@@ -70,6 +76,8 @@ interface WaitingCalls {
   readonly ids: readonly string[];
   /** True if a rewind undid the end of the run and not the whole run, so that its recorded outcome no longer counts. */
   readonly isEndUndone: boolean;
+  /** The text of the last final response of the run, rewinds not applied; empty if there is none. */
+  readonly output: string;
 }
 
 /**
@@ -91,8 +99,10 @@ export async function readWaitingCalls(
   const events: Event[] = [];
   const invocations = new Set<string>();
   let hasWaited = false;
+  let answer: Event | undefined;
   for await (const page of eventPages(service, key, { afterSeq: firstSeq - 1 })) {
-    for (const event of page.events) {
+    for (const [index, event] of page.events.entries()) {
+      if (isOwn(event) && page.seq + index <= lastSeq && isYielded(event) && isFinalResponse(event)) answer = event;
       hasWaited ||= isOwn(event) && event.longRunningToolIds !== undefined;
       const isNew = invocations.size < invocations.add(event.invocationId).size;
       const small = withoutContent(event, run);
@@ -105,7 +115,11 @@ export async function readWaitingCalls(
   }
   const ids = new Calls(events).waiting.filter(({ event }) => isOwn(event)).map(({ id }) => id);
   const last = [...newestFirst(events)].find(isOwn);
-  return { ids: [...new Set(ids)], isEndUndone: last !== undefined && last !== events.findLast(isOwn) };
+  return {
+    ids: [...new Set(ids)],
+    isEndUndone: last !== undefined && last !== events.findLast(isOwn),
+    output: contentText(answer?.content),
+  };
 }
 
 /**

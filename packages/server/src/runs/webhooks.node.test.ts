@@ -112,7 +112,7 @@ test('the end of a run is sent as a webhook signed per Standard Webhooks', async
   expect(JSON.parse(body)).toEqual({
     type: 'run.completed',
     timestamp: expect.stringMatching(/^\d{4}-.*Z$/),
-    data: { ...sessionKey, invocationId, state: 'completed' },
+    data: { ...sessionKey, invocationId, state: 'completed', output: 'done' },
   });
   const signed = `${String(headers['webhook-id'])}.${String(headers['webhook-timestamp'])}.${body}`;
   expect(headers['webhook-signature']).toBe(`v1,${createHmac('sha256', KEY).update(signed).digest('base64')}`);
@@ -346,7 +346,10 @@ test('a repeated request causes one webhook', async () => {
   await receiver.received(1);
   await expect.poll(async () => (await pendingOf(sessionService)).length).toBe(0);
   const again = await begin({ url: receiver.origin }, 'r-1');
-  expect([again.status, await again.json()]).toEqual([202, { invocationId: ids[0], state: 'completed' }]);
+  expect([again.status, await again.json()]).toEqual([
+    202,
+    { invocationId: ids[0], state: 'completed', output: 'done' },
+  ]);
   platform.advance(15_000);
   await expect.poll(async () => (await pendingOf(sessionService)).length).toBe(0);
   expect(receiver.messages).toHaveLength(1);
