@@ -10,7 +10,15 @@ import type {
 } from '@eventloom/sessions';
 import type { OpenRunPage, RecordChanges, RunClaim, RunEnd, RunMessage, RunWebhookPage } from '@eventloom/sessions';
 import type { SessionCreation, SessionDriver, SessionImport, SessionPage } from '@eventloom/sessions';
-import { endLease, findRecord, isLeaseLive, keepLease, refusedAppend, takeLease } from '@eventloom/sessions';
+import {
+  endLease,
+  findRecord,
+  isLeaseLive,
+  keepLease,
+  recordCancelled,
+  refusedAppend,
+  takeLease,
+} from '@eventloom/sessions';
 import { type RunTable, type StoredRun, takeRun, withdrawTicket } from '@eventloom/sessions';
 import { changeWebhook, putWebhook, selectWebhooks } from '@eventloom/sessions';
 import { type SessionHold, selectEvents, selectOpenRunPage, selectSessionPage } from '@eventloom/sessions';
@@ -149,6 +157,13 @@ export class DocumentSessionDriver implements SessionDriver {
 
   findRun(key: SessionKey, id: string) {
     return this.#change(key, (_, session) => session && findRecord(session, new RunList(session.runs), id));
+  }
+
+  cancelRequest(key: SessionKey, requestId: string) {
+    return this.#change(
+      key,
+      (_, session) => session && recordCancelled(session, new RunList(session.runs), requestId, session.events.length),
+    );
   }
 
   putRunWebhook(webhook: PutRunWebhookRequest) {

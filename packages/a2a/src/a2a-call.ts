@@ -1,5 +1,5 @@
 import { EventloomError } from '@eventloom/core';
-import { describeKind, isRecord } from '@eventloom/core/internal';
+import { describeKind, isCancelledRequest, isRecord } from '@eventloom/core/internal';
 import { checkId, type HostedRun, type ProtocolRequest, type RunItem, type RunOwner } from '@eventloom/server';
 import { errorBody, errorResponse } from '@eventloom/server/internal';
 import { A2AProtocolError, A2ARequestError, REQUEST_CODES } from './errors.ts';
@@ -345,7 +345,7 @@ export class A2ACall {
       );
     const requestId = message.messageId;
     const known = await this.#request.sessions(appName).findRun({ ...key, id: requestId });
-    if (known) {
+    if (known && !isCancelledRequest(known)) {
       const { invocationId } = known;
       if (!view.runs.has(invocationId))
         throw new A2ARequestError('INVALID_PARAMS', 'params.message.messageId: the message belongs to another task');

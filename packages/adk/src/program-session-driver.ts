@@ -30,6 +30,7 @@ import {
   type OpenRunPage,
   putWebhook,
   type RecordChanges,
+  recordCancelled,
   refusedAppend,
   type RunClaim,
   type RunEnd,
@@ -228,6 +229,13 @@ export class ProgramSessionDriver implements SessionDriver {
     return this.#work.run(nameOf(key), async () => {
       const found = await this.#known(key);
       return found && findRecord(found, found.runs, id);
+    });
+  }
+
+  cancelRequest(key: SessionKey, requestId: string): Promise<RunRecord | undefined> {
+    return this.#work.run(nameOf(key), async () => {
+      const found = await this.#known(key);
+      return found && recordCancelled(found, found.runs, requestId, found.events.length);
     });
   }
 

@@ -66,7 +66,8 @@ export interface RunAsyncParams {
    * - `resume`: as `follow`, but if the process of that run was lost, this call itself continues the run, and yields chunks as well.
    * - `reject`: throws RequestKnownError, which has the `invocationId` of that run.
    *
-   * A known id with a different `newMessage`, `stateDelta` or `invocationId` throws RequestReusedError. Other parameters may differ.
+   * A known id with a different `newMessage`, `stateDelta` or `invocationId` throws RequestReusedError. Other parameters may differ. A
+   * request that was cancelled before its run began (`BaseSessionService.cancelRequest`) throws RunAbortedError.
    */
   readonly ifKnown?: IfKnown | undefined;
   /**

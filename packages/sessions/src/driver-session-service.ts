@@ -349,6 +349,12 @@ export class DriverSessionService extends BaseSessionService {
     return this.#driver.findRun(request, request.id);
   }
 
+  override cancelRequest(request: FindRunRequest): MaybePromise<RunRecord | undefined> {
+    this.#check(request.appName, request.userId, request.sessionId);
+    checkName('id', request.id);
+    return this.#driver.cancelRequest(request, request.id);
+  }
+
   override listOpenRuns(request: ListOpenRunsRequest): Promise<ListOpenRunsResponse> {
     return listOpenRuns(this.#driver, request);
   }

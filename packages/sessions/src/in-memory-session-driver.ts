@@ -42,6 +42,7 @@ import {
   findRecord,
   isLeaseLive,
   keepLease,
+  recordCancelled,
   refusedAppend,
   type SessionHold,
   takeLease,
@@ -246,6 +247,11 @@ export class InMemorySessionDriver implements SessionDriver {
   findRun(key: SessionKey, id: string): RunRecord | undefined {
     const record = this.#find(key);
     return record && findRecord(record, record.runs, id);
+  }
+
+  cancelRequest(key: SessionKey, requestId: string): RunRecord | undefined {
+    const record = this.#find(key);
+    return record && recordCancelled(record, record.runs, requestId, record.events.length);
   }
 
   listOpenRuns(page: OpenRunPage): OpenRun[] {

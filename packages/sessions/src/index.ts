@@ -23,6 +23,7 @@ export {
   findRecord,
   isLeaseLive,
   keepLease,
+  recordCancelled,
   refusedAppend,
   takeLease,
   takeRun,

@@ -342,6 +342,12 @@ export interface SessionDriver {
   /** Returns the record of a run, by its invocation id or a request id; undefined if there is none. */
   findRun(key: SessionKey, id: string): MaybePromise<RunRecord | undefined>;
 
+  /**
+   * Records a request as `cancelledRun` returns it, if `findRun` finds no record of its id. Returns the record that `findRun` then returns.
+   * Undefined, with nothing changed, for a session that does not exist.
+   */
+  cancelRequest(key: SessionKey, requestId: string): MaybePromise<RunRecord | undefined>;
+
   /** Returns a page of the app's open runs. */
   listOpenRuns(page: OpenRunPage): MaybePromise<OpenRun[]>;
 

@@ -1,4 +1,12 @@
-import type { EndedRunState, KeepRunOpen, OpenRunState, RunOutcome, RunRecord, SessionLease } from '@eventloom/core';
+import {
+  type EndedRunState,
+  type KeepRunOpen,
+  type OpenRunState,
+  RunAbortedError,
+  type RunOutcome,
+  type RunRecord,
+  type SessionLease,
+} from '@eventloom/core';
 import { compareText } from './compare-text.ts';
 import { addWebhook, forgetWebhooks, type WebhookHold } from './run-webhooks.ts';
 import type { ClaimOutcome, ClaimRefusal, LeaseClaim, LeaseTicket } from './lease-claim.ts';
@@ -98,6 +106,28 @@ export function findRecord(hold: SessionHold, runs: RunTable, id: string): RunRe
   const record: RunRecord = { invocationId, firstSeq, ...(end && { end: { ...end } }) };
   if (openRun?.invocationId !== invocationId) return record;
   return { ...record, open: { resumable: openRun.resumable, attempts: openRun.attempts, heldUntilMs } };
+}
+
+/**
+ * Returns the record of a request that is cancelled before its run begins, in a session that has `lastSeq` events. It has the id of the
+ * request, and an end before its first event.
+ */
+export function cancelledRun(requestId: string, lastSeq: number): RunRecord & { readonly end: EndedRunState } {
+  const end: EndedRunState = { state: 'interrupted', code: RunAbortedError.code, lastSeq };
+  return { invocationId: requestId, firstSeq: lastSeq + 1, end };
+}
+
+/** Implements `SessionDriver.cancelRequest` for a session that has `lastSeq` events. */
+export function recordCancelled(
+  hold: SessionHold,
+  runs: RunTable,
+  requestId: string,
+  lastSeq: number,
+): RunRecord | undefined {
+  const found = findRecord(hold, runs, requestId);
+  if (found) return found;
+  runs.set(requestId, cancelledRun(requestId, lastSeq));
+  return findRecord(hold, runs, requestId);
 }
 
 function giveLease(hold: SessionHold, claim: LeaseClaim, invocationId?: string): SessionLease {

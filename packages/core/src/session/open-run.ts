@@ -67,7 +67,10 @@ export interface EndedRunState extends RunOutcome {
   readonly lastSeq: number;
 }
 
-/** The record of one run of a session. */
+/**
+ * The record of one run of a session. A request that was cancelled before its run began has one too: `invocationId` is the request id, and
+ * its `end` is before its first event, `end.lastSeq < firstSeq`.
+ */
 export interface RunRecord {
   readonly invocationId: string;
   /** Sequence number, in the session, of the run's first event, which is the user's message. */
@@ -81,10 +84,15 @@ export interface RunRecord {
   readonly end?: EndedRunState;
 }
 
-/** Parameters of `findRun`. */
+/** Parameters of `findRun` and `cancelRequest`. */
 export interface FindRunRequest extends SessionKey {
   /** The run's invocation id, or a request id that it was begun or continued with. */
   readonly id: string;
+}
+
+/** True for the record of a request that was cancelled before its run began. */
+export function isCancelledRequest({ firstSeq, end }: RunRecord): boolean {
+  return end !== undefined && end.lastSeq < firstSeq;
 }
 
 /** Parameters of `listOpenRuns`. The runs of an app are sorted by user id, then by session id. */

@@ -314,7 +314,8 @@ export abstract class BaseSessionService {
    * on `findRun` finds a new run and its `requestId`. Safe to repeat with the same ids: a message whose id is stored already is
    * not appended again, and the run gets the stored event.
    *
-   * @throws RequestKnownError at once if `requestId` belongs to another run; nothing is changed
+   * @throws RequestKnownError if `requestId` belongs to another run, or was cancelled, at once if that is so at the call; nothing is
+   * changed
    * @throws RunNotFoundError at once with `continues` if the session has no such run; nothing is changed
    * @throws StaleWriterError at once if the session's latest lease does not have `lastEpoch`; nothing is changed
    * @throws UnfinishedRunError if the session has another open run: after the wait with `onBusy: 'queue'`, at once with
@@ -353,6 +354,13 @@ export abstract class BaseSessionService {
 
   /** Finds a run of a session. Undefined for an unknown id and for a session that does not exist. */
   abstract findRun(request: FindRunRequest): MaybePromise<RunRecord | undefined>;
+
+  /**
+   * Cancels the request with this `id` before its run begins, also while another run has the session. The request is recorded as a run of
+   * its own that was interrupted, so that `beginRun` refuses it from now on, in every process. Returns this record; for a request that is
+   * recorded already, the record that `findRun` returns, and changes nothing. Undefined for a session that does not exist.
+   */
+  abstract cancelRequest(request: FindRunRequest): MaybePromise<RunRecord | undefined>;
 
   /**
    * Returns a page of the app's open runs, resumable or not. Leases of `acquireLease` and appends without a lease do not change

@@ -273,3 +273,25 @@ test('an answer that an interrupted run has stored is not replaced by another on
   }
   expect(refused).toBeGreaterThan(1);
 });
+
+test.each(['follow', 'resume', 'reject'] as const)(
+  'a request that was cancelled before its run began is refused, with ifKnown %s, and so is an answer',
+  async (ifKnown) => {
+    const played = await scenario({ model: [WAIT, 'Thanks.'], agent: { tools }, resumable: true });
+    await played.run('hi');
+    for (const [message, requestId] of [
+      ['again', 'r-1'],
+      [answer(), 'r-2'],
+    ] as const) {
+      await played.sessionService.cancelRequest({ ...KEY, id: requestId });
+      await expect(played.run(message, { requestId, ifKnown })).rejects.toMatchObject({
+        code: 'RUN_ABORTED',
+        message: expect.stringContaining('was cancelled before its run began'),
+      });
+    }
+    const stored = await played.stored();
+    expect(stored.filter(({ author }) => author === 'user')).toHaveLength(1);
+    expect((await played.run(answer(), { requestId: 'r-3' })).some((event) => textOf(event) === 'Thanks.')).toBe(true);
+    expect(await findLooseEnds(played.sessionService, KEY)).toEqual([]);
+  },
+);

@@ -9,12 +9,14 @@ import {
   REQUEST_CREDENTIAL,
   RequestKnownError,
   RequestReusedError,
+  RunAbortedError,
   RunNotFoundError,
   type Session,
   SessionBusyError,
   type SessionKey,
 } from '@eventloom/core';
 import {
+  isCancelledRequest,
   isPersonRequest,
   isSameJson,
   RunMark,
@@ -68,6 +70,7 @@ export function checkNotIn(request: RunRequest, { run }: SessionLock, { events, 
  * again: the process of that run ended, or the run was refused, before the message was stored.
  *
  * @throws RequestKnownError if the message is stored; RequestReusedError if the id has another message
+ * @throws RunAbortedError if the request was cancelled
  */
 export async function handleKnownRequest(
   runner: Runner,
@@ -82,6 +85,10 @@ export async function handleKnownRequest(
   for (;;) {
     const record = await sessionService.findRun({ ...key, id: requestId });
     if (!record) return;
+    if (isCancelledRequest(record))
+      throw new RunAbortedError(
+        `requestId: the request ${JSON.stringify(requestId)} was cancelled before its run began; use a new id for a new message`,
+      );
     await checkNotKnown(runner, request, requestId);
     if (requestId === record.invocationId)
       throw new RequestReusedError(

@@ -122,7 +122,6 @@ export async function requestRun(
     // A repeated request does not wait for the session again, because the session has the request's id once its message is stored.
     const stored = isQueued ? server.runs.inFlightRequest(key, requestId)?.whenBegun() : undefined;
     if (stored) await (waitMs === undefined ? stored : within(server.platform, stored, waitMs));
-    await server.runs.refuseCancelled(runner, key, requestId);
   }
   const run = server.runs.start(runner, params, { quota });
   if (waitMs !== undefined) await begunWithin(server, run, waitMs, server.platform.now() - beganMs);

@@ -110,7 +110,11 @@ describe('a request that waits for its session', () => {
     expect(await (await begun).json()).toMatchObject({ code: 'RUN_ABORTED' });
     await sessionService.releaseLease(lease);
     expect((await sessionService.getSession(KEY))?.events).toEqual([]);
-    const cancelled = { state: 'interrupted', code: 'RUN_ABORTED', error: 'the run was cancelled' };
+    const cancelled = {
+      state: 'interrupted',
+      code: 'RUN_ABORTED',
+      error: 'the request was cancelled before its run began',
+    };
     expect(await stateOf(ADDRESS)).toMatchObject(cancelled);
     expect(await (await send('GET', ADDRESS)).text()).toContain('"code":"RUN_ABORTED"');
     expect((await send('DELETE', ADDRESS)).status).toBe(200);

@@ -46,7 +46,7 @@ export function reportFailure(
 /**
  * Decides how the log of a run ends whose stream threw. Readers get a failure only if it is final: the session has the failure, or
  * has nothing of the run. An open run, and a refused run whose message is stored, get RUN_GOES_ON. A run that another process has ended
- * gets its end.
+ * gets its end. A request that was cancelled before its run began is recorded as cancelled.
  */
 export async function endOfFailedRun(
   hub: FailureHub,
@@ -68,13 +68,12 @@ export async function endOfFailedRun(
   if (StorageError.isInstance(failure) && failure.retryable)
     return { kind: 'refused', failure: unconfirmedStart(failure, log.requestId) };
   const { requestId } = log;
-  if (!asksToSendAgain) {
-    const isCancelled = run.isCancelled && failure === stopReason;
-    return isCancelled && requestId !== undefined
-      ? { kind: 'cancelled', failure, requestId }
-      : { kind: 'refused', failure };
-  }
   try {
+    if (!asksToSendAgain) {
+      // Copies of the request may wait in other processes, and its client may send it again.
+      if (run.isCancelled && requestId !== undefined) await service.cancelRequest({ ...log.key, id: requestId });
+      return { kind: 'refused', failure };
+    }
     // Without a request id, a message that answers or resumes cannot be distinguished from other messages of its run.
     const id = requestId ?? (run.start === 'message' ? stream.invocationId : undefined);
     const stored = id === undefined ? undefined : await findMessage(service, log.key, id);

@@ -7,7 +7,7 @@ import {
   StorageError,
   UnfinishedRunError,
 } from '@eventloom/core';
-import { within } from '@eventloom/core/internal';
+import { isCancelledRequest, within } from '@eventloom/core/internal';
 import type { Runner } from '@eventloom/runner';
 import { RunRelayError } from '../errors.ts';
 import type { ActiveRun } from './active-run.ts';
@@ -30,6 +30,8 @@ const MAX_TRIES = 5;
  * 3. This process and the relay: does the request wait for its session?
  * 4. The memory of this process: did the request end here before its run began? This comes last, because a client may have sent the request
  *    again, and another process may have begun its run.
+ *
+ * A request that waits is recorded in its session as cancelled, so that no copy of it begins, in whichever process it waits.
  */
 export class RunCanceller {
   readonly #hub: RunHub;
@@ -73,7 +75,8 @@ export class RunCanceller {
     await Promise.all(this.#hub.waitingToContinue(key, id).map((run) => this.#cancelOwn(runner, run)));
     const stored = await runner.sessionService.findRun({ ...key, id });
     if (stored && stored.invocationId !== id) return this.#cancel(runner, key, stored.invocationId);
-    if (stored) return this.#cancelRecorded(runner, key, stored);
+    const isCancelled = stored !== undefined && isCancelledRequest(stored);
+    if (stored && !isCancelled) return this.#cancelRecorded(runner, key, stored);
     const request = this.#hub.inFlightRequest(key, id);
     // Further copies of the request may wait, and the run of one may have begun in the meantime.
     if (request) {
@@ -85,7 +88,12 @@ export class RunCanceller {
       const hasEnded = await this.#cancelElsewhere(runner, remote, key);
       return hasEnded && this.#cancel(runner, key, id, remote.invocationId);
     }
-    if (endedCopy !== undefined || this.#hub.findRefused(key, id)) return true;
+    if (endedCopy !== undefined && !isCancelled) {
+      // A copy that the relay does not know yet may have begun, or may begin.
+      const recorded = await runner.sessionService.cancelRequest({ ...key, id });
+      if (recorded && !isCancelledRequest(recorded)) return this.#cancel(runner, key, recorded.invocationId);
+    }
+    if (isCancelled || endedCopy !== undefined || this.#hub.findRefused(key, id)) return true;
     const known = await this.#relay?.find(key, id);
     if (known?.end?.kind === 'ended' && known.invocationId === id) return true;
     throw runNotFound(key, id);
@@ -113,7 +121,9 @@ export class RunCanceller {
     const isInSession = end?.kind === 'left' || (run.hasBegun && end?.kind !== 'deleted');
     // The message may be stored, or its client may send it again.
     if (!isInSession && StorageError.isInstance(end?.failure))
-      throw new StorageError('the storage did not answer the start of the run', { cause: end.failure });
+      throw new StorageError('the storage did not answer the start or the cancellation of the run', {
+        cause: end.failure,
+      });
     if (!isInSession) return end !== undefined;
     const { invocationId } = log;
     const stored = await runner.sessionService.findRun({ ...key, id: invocationId });

@@ -1,7 +1,6 @@
 import type { BaseSessionService, RunRecord, SessionKey } from '@eventloom/core';
 import { readWithoutState } from '@eventloom/core/internal';
 import { RunEventNotFoundError, RunEventsGoneError, RunRelayError } from '../errors.ts';
-import { errorBody } from '../http/error-response.ts';
 import type { ActiveRun } from './active-run.ts';
 import { eventPosition, formatPosition, offsetOf, RunLog } from './run-log.ts';
 import type { HostedRunner, RunHub, RunHubOptions } from './run-hub.ts';
@@ -169,7 +168,7 @@ export class RunFollower {
     const { invocationId, firstSeq, open } = stored;
     if (open && isNotBegun(stored, session)) throw notBegun(id);
     // The process of the run was killed before it stored the message.
-    if (session.lastSeq < firstSeq) throw runNotFound(key, id);
+    if (session.lastSeq < firstSeq && !stored.end) throw runNotFound(key, id);
     const end = open ? undefined : await readEnd(sessionService, key, stored);
     const storedOffset = Math.max(stored.end?.lastSeq ?? session.lastSeq, firstSeq) - firstSeq;
     const lastPosition = end?.eventPosition ?? eventPosition(storedOffset);
@@ -278,9 +277,7 @@ export class RunFollower {
     // Another process may be about to store the message.
     const remote = await this.#hub.findWaiting(key, id);
     if (remote) return { invocationId: remote.invocationId, state: 'queued' };
-    const refused = this.#hub.findRefused(key, id);
-    if (refused?.end?.kind !== 'cancelled') throw runNotFound(key, id);
-    return { invocationId: refused.invocationId, state: 'interrupted', ...errorBody(refused.end.failure) };
+    throw runNotFound(key, id);
   }
 
   /** Stops following runs of other processes. */

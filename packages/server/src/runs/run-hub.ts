@@ -218,13 +218,9 @@ export class RunHub {
     // A refused request that would have continued a run is listed under the id of that run.
     const isListed = wasActive && (end.kind !== 'refused' || run.start === 'message');
     // The run that a cancelled request would have continued has not ended.
-    if (end.kind === 'cancelled') log.invocationId = run.waitingId ?? log.invocationId;
+    if (end.kind === 'refused' && run.isCancelled) log.invocationId = run.waitingId ?? log.invocationId;
     log.endWith(end);
     switch (end.kind) {
-      case 'cancelled':
-        log.publication?.forget();
-        this.#memory.keep(runName(log.key, end.requestId), log);
-        break;
       case 'left':
         log.release();
         break;
@@ -298,16 +294,16 @@ export class RunHub {
     // The log of a resumed run that still waits for its session has nothing to read.
     if (active && !active.waitsToContinue) return active.log;
     const kept = this.#memory.find(name);
-    return kept && !isRefused(kept) ? kept : undefined;
+    return kept?.end?.kind === 'refused' ? undefined : kept;
   }
 
   /**
-   * Returns a request of this session that ended in this process before its run began. A request that was cancelled is found by its own id.
-   * Another process may have begun the run since, if the client sent the request again.
+   * Returns a request of this session that ended in this process before its run began, by the id of its run. Another process may have begun
+   * the run since, if the client sent the request again.
    */
   findRefused(key: SessionKey, id: string): RunLog | undefined {
     const kept = this.#memory.find(runName(key, id));
-    return kept && isRefused(kept) ? kept : undefined;
+    return kept?.end?.kind === 'refused' ? kept : undefined;
   }
 
   /**
@@ -320,20 +316,6 @@ export class RunHub {
     // The relay may have a request for a moment longer that was refused here.
     const isOwn = remote?.invocationId === this.findRefused(key, id)?.invocationId;
     return remote?.end || isOwn ? undefined : remote;
-  }
-
-  /**
-   * Refuses a request that was cancelled in this process before its run began, unless another process has its run.
-   *
-   * @throws RunAbortedError
-   * @throws RunRelayError
-   */
-  async refuseCancelled({ sessionService }: HostedRunner, key: SessionKey, requestId: string): Promise<void> {
-    if (this.findRefused(key, requestId)?.end?.kind !== 'cancelled') return;
-    if ((await sessionService.findRun({ ...key, id: requestId })) ?? (await this.findWaiting(key, requestId))) return;
-    throw new RunAbortedError(
-      `requestId: the request ${JSON.stringify(requestId)} was cancelled before its run began; use a new id for a new message`,
-    );
   }
 
   /** Cancels or forgets a run because another process asks for it. */
@@ -430,11 +412,6 @@ function waitingRequest(run: ActiveRun, invocationId: string): RelayedLog {
       return run.hasBegun || log.isEnded;
     },
   };
-}
-
-/** True for the log of a request that ended before its run began. */
-function isRefused({ end }: RunLog): boolean {
-  return end?.kind === 'refused' || end?.kind === 'cancelled';
 }
 
 function shuttingDown(): EventloomError {

@@ -29,9 +29,7 @@ export type LogEnd =
   /** The session was deleted during the run. */
   | { readonly kind: 'deleted'; readonly failure: Error }
   /** The run ended before its message was stored. After a StorageError the message may be stored nevertheless. */
-  | { readonly kind: 'refused'; readonly failure: Error }
-  /** The run was cancelled under this id of its request before it began. */
-  | { readonly kind: 'cancelled'; readonly failure: Error; readonly requestId: string };
+  | { readonly kind: 'refused'; readonly failure: Error };
 
 /** Number of dropped frames after which the list is shortened. */
 const COMPACT_AT = 1024;

@@ -11,7 +11,14 @@ import {
   type Session,
   type SessionKey,
 } from '@eventloom/core';
-import { isBookkeeping, isYielded, outcomeOfEvent, readStreamed, readWithoutState } from '@eventloom/core/internal';
+import {
+  isBookkeeping,
+  isCancelledRequest,
+  isYielded,
+  outcomeOfEvent,
+  readStreamed,
+  readWithoutState,
+} from '@eventloom/core/internal';
 import { type ReadEvents, eventPages, FIRST_EVENTS, goneError } from '../sessions/event-pages.ts';
 import { chunkPosition, eventPosition, offsetOf, type RunLog } from './run-log.ts';
 import type { RunFrame } from './run-relay.ts';
@@ -121,11 +128,8 @@ interface EndOfFrames {
 }
 
 /** Finds the end of the frames of a run: at the number in its record, or at its last event if the record has no number. */
-export async function readEnd(
-  service: BaseSessionService,
-  key: SessionKey,
-  { invocationId, firstSeq, end }: RunRecord,
-): Promise<EndOfFrames> {
+export async function readEnd(service: BaseSessionService, key: SessionKey, run: RunRecord): Promise<EndOfFrames> {
+  const { invocationId, firstSeq, end } = run;
   let untilSeq = end?.lastSeq ?? Infinity;
   for (let count = LAST_EVENTS; untilSeq >= firstSeq; count = FIRST_EVENTS) {
     const beforeSeq = untilSeq === Infinity ? undefined : untilSeq + 1;
@@ -145,13 +149,23 @@ export async function readEnd(
     if (events.length === 0) break;
     untilSeq = first - 1;
   }
-  return endAt(undefined, 0, end);
+  return endAt(
+    undefined,
+    0,
+    end,
+    isCancelledRequest(run) ? 'the request was cancelled before its run began' : undefined,
+  );
 }
 
-function endAt(last: Event | undefined, offset: number, end: RunOutcome | undefined): EndOfFrames {
+function endAt(
+  last: Event | undefined,
+  offset: number,
+  end: RunOutcome | undefined,
+  reason: string = 'the run ended before it was complete',
+): EndOfFrames {
   const outcome = end ?? outcomeOfEvent(last);
   if (outcome.state === 'completed') return { outcome, eventPosition: eventPosition(offset) };
-  const { errorMessage = 'the run ended before it was complete' } = last ?? {};
+  const { errorMessage = reason } = last ?? {};
   // The whole message is in the event before it.
   const error = errorMessage.length > MAX_ERROR_CHARS ? `${errorMessage.slice(0, MAX_ERROR_CHARS)}…` : errorMessage;
   const json = JSON.stringify({ error, code: outcome.code ?? 'INTERNAL' });

@@ -184,6 +184,75 @@ export const runRecordRules: readonly SessionRule[] = [
     },
   },
   {
+    id: 'run.request-cancelled',
+    title:
+      'A request that is cancelled before its run begins is RequestKnownError from then on, also while it waits, and is found as interrupted.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const other = await subject.another();
+      await service.createSession(KEY);
+      const session = await readSession(subject);
+      const held = await openRun(subject, 'e-1', { requestId: 'r-1', message: sampleEvent('one') });
+      const requests = [service, other].map((each, index) =>
+        watch(each.beginRun({ ...KEY, invocationId: `e-${index + 2}`, requestId: 'r-2', message: sampleEvent('two') })),
+      );
+      await settle(subject);
+      expect.same(
+        'the requests',
+        requests.map(({ state }) => state),
+        ['waiting', 'waiting'],
+      );
+      const record = {
+        invocationId: 'r-2',
+        firstSeq: 2,
+        end: { state: 'interrupted', code: 'RUN_ABORTED', lastSeq: 1 },
+      };
+      for (const each of [service, other])
+        expect.same('the record of the cancelled request', await each.cancelRequest({ ...KEY, id: 'r-2' }), record);
+      await service.appendEvent({ session, event: sampleEvent('more'), lease: held });
+      await service.releaseLease(held);
+      for (const { promise } of requests) {
+        await passTime(subject, 1000, promise);
+        const error = (await expect.rejects('a request that waited', promise, RequestKnownError)) as RequestKnownError;
+        expect.same('the run of its error', error.invocationId, 'r-2');
+      }
+      for (const onBusy of ['reject', 'queue', 'interrupt'] as const) {
+        const request = { ...NEXT, onBusy, requestId: 'r-2', message: sampleEvent('two') };
+        await expectRefused(subject, `the request again with ${onBusy}`, request, RequestKnownError);
+      }
+      expect.same('the record', await service.findRun({ ...KEY, id: 'r-2' }), record);
+      expect.same('the events', idsOf(await readSession(subject)), ['one', 'more']);
+      expect.same('the open runs', await openRunsOf(subject), []);
+      await expect.fulfils('another request', openRun(subject, 'e-2', { requestId: 'r-3' }));
+    },
+  },
+  {
+    id: 'run.request-begun-not-cancelled',
+    title: 'cancelRequest returns the record of a run that began or continued with the request, and changes nothing.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const isUnknown = async (sessionId: string): Promise<unknown> =>
+        service.cancelRequest({ ...KEY, sessionId, id: 'r-1' });
+      expect.same('a session that does not exist', await isUnknown('missing'), undefined);
+      expect.same('that session afterwards', await service.getSession({ ...KEY, sessionId: 'missing' }), undefined);
+      await service.createSession(KEY);
+      await service.releaseLease(await openRun(subject, 'e-1', { requestId: 'r-1', message: sampleEvent('one') }), {
+        outcome: { state: 'completed' },
+      });
+      await openRun(subject, 'e-1', { requestId: 'r-2', continues: true });
+      for (const id of ['e-1', 'r-1', 'r-2']) {
+        const before = await service.findRun({ ...KEY, id });
+        expect.same(`the run of ${id}`, before?.invocationId, 'e-1');
+        expect.same(`the record of ${id}`, await service.cancelRequest({ ...KEY, id }), before);
+        expect.same(`the record of ${id} afterwards`, await service.findRun({ ...KEY, id }), before);
+      }
+      for (const id of ['', 'a\0b', 'x'.repeat(257)]) {
+        const cancelled = (async () => service.cancelRequest({ ...KEY, id }))();
+        await expect.rejects(`the id ${JSON.stringify(id)}`, cancelled, InvalidRequestError);
+      }
+    },
+  },
+  {
     id: 'run.continues',
     title: 'An open run that continues keeps its value of resumable, and wasOpen is true if the run was open.',
     async check(subject) {

@@ -114,6 +114,21 @@ export function leaseStatements(tables: Tables) {
       WHERE ${THIS_SESSION}`),
 
     /**
+     * Records the cancelled request $4 with the outcome $5 and code $6. A run that begins may have read the session before, and wait for
+     * its row: the epoch of a free session changes, so that such a run reads the session again.
+     */
+    cancelRequest: toStatement(`
+      WITH cancelled AS (
+        UPDATE ${sessions} SET epoch = CASE lease_until WHEN 0 THEN ${nextEpoch(tables, 'epoch')} ELSE epoch END
+        WHERE ${THIS_SESSION} AND ${current} RETURNING pk
+      )
+      INSERT INTO ${runs} AS earlier (session, id, invocation_id, first_seq, last_seq, outcome, code)
+      SELECT pk, $4::text, $4, last_seq + 1, last_seq, $5::text, $6::text
+      FROM cancelled, LATERAL (SELECT coalesce(max(seq), 0) AS last_seq FROM ${events} AS event WHERE event.session = pk) AS last
+      ON CONFLICT (session, id) DO UPDATE SET invocation_id = excluded.invocation_id, first_seq = excluded.first_seq,
+        last_seq = excluded.last_seq, outcome = excluded.outcome, code = excluded.code`),
+
+    /**
      * Selects a page of open runs at $5 now: $1 app, $2 user and $3 session of the position after which the page begins, $4 number of runs.
      */
     openRuns: toStatement(`

@@ -55,6 +55,11 @@ async function read(from = service, key = KEY): Promise<Session> {
   return session;
 }
 
+/** Locks the rows of all sessions until the other writer ends its transaction. */
+async function lockRows(): Promise<void> {
+  await client.query(`BEGIN; SELECT FROM "${schema}".eventloom_sessions FOR UPDATE`);
+}
+
 test('an append that waited for the same event is a duplicate', async () => {
   const [mine, theirs] = [await read(), await read(other)];
   await client.query('BEGIN');
@@ -215,6 +220,41 @@ test.each([true, false])(
     expect((await service.getSession(KEY))?.lastSeq).toBe(0);
   },
 );
+
+test.each(['queue', 'interrupt'] as const)(
+  'a request that waited for its cancellation does not begin, with onBusy %s',
+  async (onBusy) => {
+    const requestId = 'r-1';
+    for (const message of [eventOf('two'), undefined]) {
+      for (const isHeld of onBusy === 'interrupt' ? [false, true] : [false]) {
+        const key = { ...KEY, sessionId: `${message?.id} ${isHeld}` };
+        await service.createSession(key);
+        const lease = await service.acquireLease(key);
+        if (!isHeld) await service.releaseLease(lease);
+        await lockRows();
+        const cancelled = service.cancelRequest({ ...key, id: requestId });
+        await untilWaiting(pool);
+        const pending = service.beginRun({ ...key, invocationId: 'e-1', requestId, onBusy, message });
+        const refused = expect(pending).rejects.toMatchObject({ code: 'REQUEST_KNOWN', invocationId: requestId });
+        await untilWaiting(pool, 2);
+        await client.query('COMMIT');
+        await refused;
+        expect(await cancelled).toMatchObject({ invocationId: requestId, end: { code: 'RUN_ABORTED' } });
+        expect((await service.getSession(key))?.lastSeq).toBe(0);
+        if (isHeld) await service.renewLease(lease);
+      }
+    }
+  },
+);
+
+test('a request that began while its cancellation waited is not cancelled', async () => {
+  await client.query('BEGIN');
+  await other.beginRun({ ...KEY, invocationId: 'e-1', requestId: 'r-1', message: eventOf('one') });
+  const cancelled = service.cancelRequest({ ...KEY, id: 'r-1' });
+  await untilWaiting(pool);
+  await client.query('COMMIT');
+  expect(await cancelled).toMatchObject({ invocationId: 'e-1', firstSeq: 1, open: { attempts: 1 } });
+});
 
 test('a run that waited for an append starts after it and reads its event', async () => {
   const theirs = await read(other);

@@ -9,7 +9,7 @@ import type {
 } from '@eventloom/core';
 import type { ClaimOutcome, ClaimRefusal, LeaseClaim } from '../lease-claim.ts';
 import type { OpenRunPage, RecordChanges, RunClaim, RunRefusal } from '../session-driver.ts';
-import { type RunTaken, toEnd } from '../session-hold.ts';
+import { cancelledRun, type RunTaken, toEnd } from '../session-hold.ts';
 import { type EventAppender, outcomeValues, releaseValues } from './event-appender.ts';
 import {
   type ClaimRow,
@@ -74,10 +74,28 @@ export class PostgresLeases {
     return rows.length > 0;
   }
 
-  async findRun(key: SessionKey, id: string): Promise<RunRecord | undefined> {
+  findRun(key: SessionKey, id: string): Promise<RunRecord | undefined> {
+    return this.#findRun(this.#run, key, id);
+  }
+
+  /** Records a cancelled request, unless the session has a record of its id. Returns the record. */
+  async cancelRequest(key: SessionKey, requestId: string): Promise<RunRecord | undefined> {
+    const recorded = await this.#database.transaction(async (run) => {
+      if ((await this.#appender.lock(run, key)) === undefined) return undefined;
+      const found = await this.#findRun(run, key, requestId);
+      if (found) return found;
+      const { end } = cancelledRun(requestId, 0);
+      await run(this.#statements.cancelRequest, [...keyOf(key), requestId, end.state, end.code]);
+      return this.#findRun(run, key, requestId);
+    });
+    if (!recorded) await this.#database.checkVersion();
+    return recorded;
+  }
+
+  async #findRun(run: RunStatement, key: SessionKey, id: string): Promise<RunRecord | undefined> {
     const nowMs = this.#database.nowMs;
     const values = [...keyOf(key), id, ...this.#database.clockValues(nowMs)];
-    const [row] = (await this.#run(this.#statements.findRun, values)) as readonly RunRow[];
+    const [row] = (await run(this.#statements.findRun, values)) as readonly RunRow[];
     if (!row) return undefined;
     const of = { invocationId: row.invocation_id, firstSeq: Number(row.first_seq) };
     const record = row.is_open ? { ...of, open: openStateOf(row, nowMs) } : of;

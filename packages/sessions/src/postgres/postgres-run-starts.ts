@@ -23,7 +23,7 @@ interface BeginParts {
 
 /**
  * Begins runs: in one statement with a message, in two without one, and in a transaction if the run has a webhook, if a message requires
- * an epoch, or if the session's row must be locked.
+ * an epoch, if a request takes the session over, or if the session's row must be locked.
  */
 export class PostgresRunStarts {
   readonly #database: PostgresDatabase;
@@ -48,7 +48,7 @@ export class PostgresRunStarts {
 
   async begin(claim: RunClaim): Promise<BeginOutcome> {
     const outcome =
-      claim.webhook || (claim.message && claim.lastEpoch !== undefined)
+      claim.webhook || takesOver(claim) || (claim.message && claim.lastEpoch !== undefined)
         ? await this.#parts.leases.refuseAgain(claim)
         : claim.message
           ? ((await this.#parts.leases.refuseAgain(claim)) ?? (await this.#beginWith(claim, claim.message)))
@@ -106,4 +106,12 @@ export class PostgresRunStarts {
     const append = { ...key, incarnation: session.incarnation, ...message, nowMs, lease };
     return { ...claimed, session, duplicate: await this.#parts.appender.appendMessage(run, append, lease) };
   }
+}
+
+/**
+ * True for a request that takes the session from an owner. Its statement might begin before the request is cancelled, and the cancellation
+ * does not change the epoch of an owner.
+ */
+function takesOver({ takeOver, requestId }: RunClaim): boolean {
+  return takeOver && requestId !== undefined;
 }

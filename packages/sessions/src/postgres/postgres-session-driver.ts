@@ -175,6 +175,10 @@ export class PostgresSessionDriver implements SessionDriver {
     return this.#leases.findRun(key, id);
   }
 
+  cancelRequest(key: SessionKey, requestId: string): Promise<RunRecord | undefined> {
+    return this.#leases.cancelRequest(key, requestId);
+  }
+
   listOpenRuns(page: OpenRunPage): Promise<OpenRun[]> {
     return this.#leases.listOpenRuns(page);
   }

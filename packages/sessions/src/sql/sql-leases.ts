@@ -9,7 +9,7 @@ import type {
 } from '@eventloom/core';
 import type { ClaimOutcome, ClaimRefusal, LeaseClaim, LeaseTicket } from '../lease-claim.ts';
 import type { OpenRunPage, RecordChanges, RunClaim, RunRefusal, StoredRun } from '../session-driver.ts';
-import { type RunTaken, toEnd } from '../session-hold.ts';
+import { cancelledRun, type RunTaken, toEnd } from '../session-hold.ts';
 import { checkFound, findSession } from './find-session.ts';
 import type { BeginRow, ListedRow, SessionRow, SqlStatements } from './statements.ts';
 
@@ -135,6 +135,16 @@ export class SqlLeases {
     if (outcome === null) return record;
     const state = outcome as RunOutcome['state'];
     return { ...record, end: toEnd({ state, code: typeof code === 'string' ? code : undefined }, Number(lastSeq)) };
+  }
+
+  /** Records a cancelled request, unless the session has a record of its id. Returns the record. Called inside a transaction. */
+  cancelRequest(key: SessionKey, requestId: string): RunRecord | undefined {
+    const row = findSession(this.#sql, key);
+    const found = row && this.findRun(key, requestId);
+    if (!row || found) return found;
+    const run = cancelledRun(requestId, row.last_seq);
+    this.recordRun(row.pk, { ...run, id: requestId }, run.end.lastSeq, run.end);
+    return run;
   }
 
   /**

@@ -246,6 +246,10 @@ export class SqlSessionDriver implements SessionDriver {
     return this.#read(() => this.#leases.findRun(key, id));
   }
 
+  cancelRequest(key: SessionKey, requestId: string): MaybePromise<RunRecord | undefined> {
+    return this.#write(() => this.#leases.cancelRequest(key, requestId));
+  }
+
   listOpenRuns(page: OpenRunPage): MaybePromise<OpenRun[]> {
     return this.#read(() => {
       checkVersion(this.#sql);

@@ -1,6 +1,7 @@
 import type { RunRecord } from '@eventloom/core';
 import { ALL_EVENTS } from '../../session-view.ts';
 import type { InMemorySessionDriver } from '../../in-memory-session-driver.ts';
+import { cancelledRun } from '../../session-hold.ts';
 import type { BeginOutcome, RunClaim, SessionDriver, StoredRun } from '../../session-driver.ts';
 import { brokenDriver, brokenService, type SessionMutant } from './mutant.ts';
 import { brokenClaim } from './open-run-mutants.ts';
@@ -109,6 +110,30 @@ export const runRecordMutants: readonly SessionMutant[] = [
       },
     };
   }),
+  brokenDriver(
+    'run.request-cancelled',
+    'returns the record of a cancelled request, and does not store it',
+    (driver) => ({
+      cancelRequest: (key, requestId) => driver.findRun(key, requestId) ?? cancelledRun(requestId, 1),
+    }),
+  ),
+  brokenDriver('run.request-cancelled', 'begins a cancelled request', (driver) => ({
+    beginRun(claim) {
+      const { requestId } = claim;
+      const isCancelled = requestId !== undefined && driver.findRun(claim, requestId)?.invocationId === requestId;
+      return driver.beginRun(isCancelled ? { ...claim, requestId: undefined } : claim);
+    },
+  })),
+  brokenDriver('run.request-begun-not-cancelled', 'cancels a request whose run began', (driver) => ({
+    cancelRequest: (key, requestId) => driver.readSession(key, ALL_EVENTS) && cancelledRun(requestId, 1),
+  })),
+  brokenDriver('run.request-begun-not-cancelled', 'creates a session that does not exist', (driver) => ({
+    cancelRequest(key, requestId) {
+      const record = driver.cancelRequest(key, requestId);
+      driver.createSession({ ...key, writes: [], nowMs: 0 });
+      return record;
+    },
+  })),
   brokenRefusal('run.continues', 'sets wasOpen for every run', (_, __, outcome) =>
     outcome.status === 'taken' ? { ...outcome, wasOpen: true } : outcome,
   ),
