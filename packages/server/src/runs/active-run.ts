@@ -2,10 +2,20 @@ import { type EventloomError, type Platform, RunAbortedError, type SessionKey } 
 import type { RunStream } from '@eventloom/runner';
 import { eventPosition, type RunLog } from './run-log.ts';
 
-/** The stream of a run, as an `ActiveRun` records it. */
-export interface RecordedRun extends Omit<
+/** The stream of a run, as an `ActiveRun` records it: without what compilers know only with `esnext.disposable` in `lib`. */
+export interface RecordedRun extends Pick<
   RunStream,
-  'retry' | 'throw' | typeof Symbol.asyncIterator | typeof Symbol.asyncDispose
+  | 'invocationId'
+  | 'start'
+  | 'attempt'
+  | 'firstSeq'
+  | 'beginOffset'
+  | 'offset'
+  | 'leavesRunOpen'
+  | 'failure'
+  | 'whenBegun'
+  | 'next'
+  | 'return'
 > {
   retry(): RecordedRun;
 }
