@@ -170,7 +170,7 @@ describe(`with ${EVENTS} events and ${SESSIONS} sessions`, () => {
   ])('the start of a run that reads %s reads a few database pages', async (_, read) => {
     const stateDelta = { own: 1, more: 2, 'user:name': 'Ada', 'app:motto': 'go' };
     const message = eventOf('message', { actions: { stateDelta, removedState: ['own', 'user:none'] } });
-    const run = { ...KEY, invocationId: 'e-1', create: true, requestId: 'r-1', onBusy: 'interrupt', read } as const;
+    const run = { ...KEY, invocationId: 'e-1', create: true, requestId: 'r-1', onBusy: 'reject', read } as const;
     const { lease, session } = await service.beginRun({ ...run, message: { ...message, timestamp: EVENTS + 1 } });
     expect(session.events.length).toBeGreaterThan(10);
     expect(pool.sent.length).toBe(1);
