@@ -171,6 +171,8 @@ describe(`with ${EVENTS} events and ${SESSIONS} sessions`, () => {
     const stateDelta = { own: 1, more: 2, 'user:name': 'Ada', 'app:motto': 'go' };
     const message = eventOf('message', { actions: { stateDelta, removedState: ['own', 'user:none'] } });
     const run = { ...KEY, invocationId: 'e-1', create: true, requestId: 'r-1', onBusy: 'reject', read } as const;
+    await service.releaseLease(await service.acquireLease({ ...KEY, onBusy: 'interrupt' }));
+    pool.sent = [];
     const { lease, session } = await service.beginRun({ ...run, message: { ...message, timestamp: EVENTS + 1 } });
     expect(session.events.length).toBeGreaterThan(10);
     expect(pool.sent.length).toBe(1);
