@@ -261,6 +261,53 @@ describe('a chat', () => {
     });
   });
 
+  test('reads the session on refresh if another page wrote before its own newest message, and not again afterwards', async () => {
+    let reads = 0;
+    const network: Network = async (request, forward) => {
+      if (request.method === 'GET') reads++;
+      return forward(request);
+    };
+    const { session } = startServer((_request, { index }) => `reply ${index}`, { network });
+    const [chat, other] = [new AgentChat(session), new AgentChat(session)];
+    await chat.load();
+    await chat.send('zero');
+    await chat.refresh();
+    await other.load();
+    await other.send('from another page');
+    await chat.send('one');
+    await chat.refresh();
+    const all = ['zero', 'reply 0', 'from another page', 'reply 1', 'one', 'reply 2'];
+    expect(shown(chat.snapshot).map((each) => each.replace(/^.*: /, ''))).toEqual(all);
+    reads = 0;
+    await chat.refresh();
+    await chat.send('two');
+    await chat.refresh();
+    expect(reads).toBe(2);
+    expect(shown(chat.snapshot)).toHaveLength(8);
+  });
+
+  test('shows on refresh what another page wrote to a session that did not exist', async () => {
+    const { session } = startServer(['reply']);
+    const [chat, other] = [new AgentChat(session), new AgentChat(session)];
+    await chat.load();
+    await chat.refresh();
+    expect(shown(chat.snapshot)).toEqual([]);
+    await other.send('from another page');
+    await chat.refresh();
+    expect(shown(chat.snapshot)).toEqual(['user: from another page', 'helper: reply']);
+  });
+
+  test('reads a session on refresh that another page continued by more events than it asks for', async () => {
+    const { session } = startServer((_request, { index }) => `reply ${index}`);
+    const [chat, other] = [new AgentChat(session), new AgentChat(session)];
+    await other.send('first');
+    await chat.load();
+    await other.send('second');
+    for (let count = 0; count < 30; count++) await chat.send('more');
+    await chat.refresh();
+    expect(shown(chat.snapshot)[2]).toBe('user: second');
+  });
+
   test('shows the present state, which other sessions of the user wrote too, and the changes of its runs after it', async () => {
     const note = new FunctionTool({
       name: 'note',

@@ -86,6 +86,8 @@ export class AgentChat {
   #loaded: Promise<void> | undefined;
   /** True if the session is known to exist. */
   #exists = false;
+  /** Id of the newest event when the session was read; undefined if it had none. */
+  #lastRead: string | undefined;
   /** True if the session could not be read when it was to be: it is read before the next message is sent. */
   #isUnread = false;
   /** The answers that the server has neither accepted nor refused, by the ids of their requests: each resolves when its run has ended. */
@@ -128,11 +130,24 @@ export class AgentChat {
    * the session or a run is read, and if the server cannot be asked.
    */
   async refresh(): Promise<void> {
-    if (this.#actions > 0 || !this.#exists) return;
-    const page = await this.session.listEvents({ order: 'desc', limit: 1 }).catch(() => undefined);
-    const newest = page?.items[0];
-    if (this.#actions > 0 || !newest || this.#snapshot.events.some(({ id }) => id === newest.id)) return;
-    await this.load();
+    if (this.#actions > 0) return;
+    const session = await this.session.get({ ifExists: true, numRecentEvents: MAX_COMPARED }).catch(ignore);
+    if (this.#actions > 0 || !session) return;
+    const { events } = session;
+    const read = events.findLastIndex(({ id }) => id === this.#lastRead);
+    const isPartial = read < 0 && events.length === MAX_COMPARED;
+    if (isPartial || !this.#shows(events.slice(read + 1))) await this.load();
+  }
+
+  /** True if the chat has all of these stored events. Its runs do not stream all of theirs, of which only the newest is compared. */
+  #shows(stored: readonly Event[]): boolean {
+    const { events } = this.#snapshot;
+    const ids = new Set(events.map(({ id }) => id));
+    const runs = new Set(events.map(({ invocationId }) => invocationId));
+    return stored.every(({ id, author, invocationId, requestId }, at) => {
+      if (ids.has(id)) return true;
+      return author === 'user' ? ids.has(`local-${requestId}`) : runs.has(invocationId) && at < stored.length - 1;
+    });
   }
 
   /**
@@ -155,6 +170,7 @@ export class AgentChat {
     const conversation = { ...reduceEvents(emptyConversation, events), state: session?.state ?? {} };
     if (!isWanted(conversation)) return false;
     this.#exists = session !== undefined;
+    this.#lastRead = events.at(-1)?.id;
     this.#set({ events, conversation });
     return true;
   }
@@ -404,6 +420,8 @@ export class AgentChat {
   }
 }
 
+/** Maximum number of events that a refresh compares. */
+const MAX_COMPARED = 50;
 /** The delay before the session is read again, in milliseconds. It grows four times with each attempt. */
 const FIRST_DELAY_MS = 250;
 /** Maximum delay of the last attempt. */
