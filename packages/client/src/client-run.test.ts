@@ -204,6 +204,18 @@ describe('a run', () => {
     expect(requests).toHaveLength(2);
   });
 
+  test('is followed for as long as the server says that another process continues it', async () => {
+    let asked = 0;
+    const end = `data: ${JSON.stringify({ error: 'not yet', code: 'RUN_GOES_ON' })}\n\n`;
+    const network: Network = async (request, forward) => {
+      const answer = await forward(request);
+      return ++asked > 8 || !request.url.includes('/run') ? answer : new Response(end, { headers: answer.headers });
+    };
+    const { session } = startServer(SCRIPT, { tools: [look], network, retry: { attempts: 3 } });
+    expect(texts(await read(session.run('What color?')))).toEqual(WHOLE);
+    expect(asked).toBe(9);
+  });
+
   test('fails at once, like a read of a session, if the server answers with a page', async () => {
     const page = (): Response => new Response('<!doctype html>', { headers: { 'content-type': 'text/html' } });
     const { session } = startServer([], { network: () => Promise.resolve(page()) });

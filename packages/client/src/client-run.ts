@@ -201,6 +201,8 @@ export class ClientRun implements AsyncIterable<Event> {
             if (item instanceof ServerError) {
               if (frame.id || !RUN_CONTINUES.test(item.serverCode)) throw item;
               failure = item;
+              // The server answers, and the run may work for long without an event: that is no attempt in vain.
+              if (item.serverCode === 'RUN_GOES_ON') attempt = Math.min(attempt, attempts - 2);
               break;
             }
             this.#lastEventId = frame.id ?? this.#lastEventId;
