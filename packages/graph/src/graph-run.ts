@@ -21,11 +21,8 @@ import { NodeCommits, questionEvent } from './node-commits.ts';
 import { NodeRun } from './node-run.ts';
 import type { NodeOutcome } from './node-outcome.ts';
 import { CommitTurn } from './commit-turn.ts';
-import { Semaphore } from '@eventloom/core/internal';
+import { AGENT_CLOSE_MS, Semaphore } from '@eventloom/core/internal';
 import { CommitQueue } from './commit-queue.ts';
-
-/** Time in which stopped nodes have to end, in milliseconds. */
-const GRACE_MS = 5000;
 
 /** Parameters of a run of a graph. */
 interface GraphRunParams {
@@ -207,12 +204,12 @@ export class GraphRun {
     return this.#entries;
   }
 
-  /** Stops the nodes of a step after the reader has left, and waits for them for at most GRACE_MS. */
+  /** Stops the nodes of a step after the reader has left, and waits for them for at most AGENT_CLOSE_MS. */
   async #stop(running: Promise<void>, guard: AbortGuard): Promise<void> {
     guard.abort(new RunAbortedError('the graph was stopped'));
     const { platform } = this.#context;
     await new Promise<void>((resolve) => {
-      const callOff = platform.schedule(GRACE_MS, resolve);
+      const callOff = platform.schedule(AGENT_CLOSE_MS, resolve);
       const stopped = (): void => {
         callOff();
         resolve();

@@ -10,7 +10,7 @@ import type { INTERRUPTED_CALL } from '@eventloom/core/internal';
 import { asksPerson } from '@eventloom/llm-agent/internal';
 import type { LiveToolCallsParams } from './live-tool-calls.ts';
 
-interface CallResponsesParams extends Pick<LiveToolCallsParams, 'context' | 'session' | 'flow'> {
+interface CallResponsesParams extends Pick<LiveToolCallsParams, 'context' | 'serviceSession' | 'flow'> {
   readonly call: FunctionCall;
   readonly tool: BaseTool | undefined;
 }
@@ -31,9 +31,9 @@ export class CallResponses {
   #isStored = false;
 
   constructor(params: CallResponsesParams) {
-    const { tool, session } = params;
+    const { tool, serviceSession } = params;
     this.#params = params;
-    this.#isStreamed = tool?.isNonBlocking === true && session.takesInterimResponses;
+    this.#isStreamed = tool?.isNonBlocking === true && serviceSession.takesInterimResponses;
   }
 
   /**

@@ -26,15 +26,15 @@ interface ClosableSession {
 export class LiveEnding {
   #reason: Ending | undefined;
   #failure: { readonly error: unknown } | undefined;
-  readonly #session: ClosableSession;
+  readonly #serviceSession: ClosableSession;
   readonly #connecting: AbortGuard;
 
   /**
-   * @param session closed when there is a reason to leave its connection
+   * @param serviceSession closed when there is a reason to leave its connection
    * @param connecting aborted when the flow ends: no further connection is opened
    */
-  constructor(session: ClosableSession, connecting: AbortGuard) {
-    this.#session = session;
+  constructor(serviceSession: ClosableSession, connecting: AbortGuard) {
+    this.#serviceSession = serviceSession;
     this.#connecting = connecting;
   }
 
@@ -74,7 +74,7 @@ export class LiveEnding {
   }
 
   #leave(): void {
-    void this.#session.close();
+    void this.#serviceSession.close();
     if (this.isEnded) this.#connecting.abort(new RunAbortedError('the live run has ended'));
   }
 

@@ -41,7 +41,7 @@ import { isLoss, ReconnectPolicy } from './reconnect-policy.ts';
 import { closeConnection, ServiceSession } from './service-session.ts';
 
 /** Time that callbacks, stores and transfers have to finish after the client disconnected, in milliseconds. */
-const CLOSE_TIMEOUT_MS = 4000;
+const CALLBACK_TIMEOUT_MS = 4000;
 /** Time that saving audio has to finish after the client disconnected, in milliseconds. */
 const SAVE_TIMEOUT_MS = 30_000;
 /** The error code of the last event of a run that ends with the service's time limit. */
@@ -78,7 +78,7 @@ export class LiveFlow {
   readonly #context: InvocationContext;
   readonly #emitted: EventQueue;
   readonly #run: QueueLiveRun;
-  readonly #session: ServiceSession;
+  readonly #serviceSession: ServiceSession;
   readonly #recordings: LiveRecordings | undefined;
   readonly #input: LiveInput;
   readonly #output: LiveOutput;
@@ -100,15 +100,15 @@ export class LiveFlow {
     this.#context = context;
     this.#emitted = emitted;
     this.#run = run;
-    this.#session = new ServiceSession(context, run);
+    this.#serviceSession = new ServiceSession(context, run);
     this.#connecting = context.abortGuard.fork();
-    const ending = new LiveEnding(this.#session, this.#connecting);
+    const ending = new LiveEnding(this.#serviceSession, this.#connecting);
     this.#ending = ending;
-    this.#closeTimeout = new CloseTimeout({ context, queue, timeoutMs: CLOSE_TIMEOUT_MS, ending });
+    this.#closeTimeout = new CloseTimeout({ context, queue, timeoutMs: CALLBACK_TIMEOUT_MS, ending });
     this.#saveTimeout = new CloseTimeout({ context, queue, timeoutMs: SAVE_TIMEOUT_MS, ending });
     void run.whenToYieldSession().then(() => this.#ending.end('takenOver'));
     this.#recordings = recordingsOf({ context, flow: this, closeTimeout: this.#saveTimeout });
-    const shared = { context, run, session: this.#session, flow: this };
+    const shared = { context, run, serviceSession: this.#serviceSession, flow: this };
     const media = { recordings: this.#recordings, closeTimeout: this.#closeTimeout };
     this.#policy = new ReconnectPolicy({ ...shared, ending, waiting: this.#connecting });
     this.#input = new LiveInput({ ...shared, ...media });
@@ -119,7 +119,7 @@ export class LiveFlow {
   /** Converses until there is a reason to stop, and resolves to the reason. @throws the failure of the run */
   async run(): Promise<Ending | undefined> {
     const { abortSignal, progress } = this.#context;
-    const hangUp = (): void => void this.#session.close();
+    const hangUp = (): void => void this.#serviceSession.close();
     abortSignal.addEventListener('abort', hangUp, { once: true });
     progress.endsItself = true;
     try {
@@ -264,7 +264,7 @@ export class LiveFlow {
   /** Prepares a connection, and runs it to its end. */
   async #runConnection(): Promise<void> {
     const { model, context } = this.#turn;
-    const { handle } = this.#session;
+    const { handle } = this.#serviceSession;
     // Without a handle the connection knows only the history, which must hold the words so far.
     if (handle === undefined) await this.#output.flush(true);
     const connecting = this.#connecting;
@@ -305,9 +305,9 @@ export class LiveFlow {
     if (this.#ending.isEnded) return closeConnection(context, connection);
     this.#policy.connected();
     if (handle === undefined) {
-      await this.#session.begin(connection, request.contents);
+      await this.#serviceSession.begin(connection, request.contents);
       if (request.contents.length > 0) await this.#input.dropStored(request.contents);
-    } else await this.#session.resume(connection);
+    } else await this.#serviceSession.resume(connection);
     this.#input.start();
     for await (const response of connection.receive()) {
       operation?.response(response);
@@ -328,18 +328,18 @@ export class LiveFlow {
   }
 
   async #take(response: LiveLlmResponse): Promise<void> {
-    this.#session.arrived(response);
+    this.#serviceSession.arrived(response);
     this.#policy.heard(response);
     this.#calls.cancel(response.toolCallCancellation?.ids ?? []);
     await this.#output.take(response);
-    this.#session.note(response);
+    this.#serviceSession.note(response);
     // A turn may finish first. If the time does not suffice, the service ends the connection itself.
     if (this.#policy.isLeaveDue && !this.#output.isSpeaking) this.#ending.end('reconnecting');
     this.#endIfDone();
   }
 
   async #leave(): Promise<void> {
-    await this.#session.hangUp();
+    await this.#serviceSession.hangUp();
     await this.#input.stop();
   }
 
@@ -378,11 +378,11 @@ async function resumeAnswered(
 
 /** Returns the other agents that made these calls, without agents that the tree no longer has. */
 function otherAgents({ agent, context }: AgentTurn, answered: readonly SessionCall[]): Iterable<AgentTurn> {
-  const steps = new Map<BaseAgent, AgentTurn>();
+  const turns = new Map<BaseAgent, AgentTurn>();
   for (const { event, branch } of answered) {
     const other = context.invocation.rootAgent.findAgent(event.author);
-    if (!other || other.name === agent.name || steps.has(other) || !isLlmAgent(other)) continue;
-    steps.set(other, createTurn(other, context.forAgent(other, { branch })));
+    if (!other || other.name === agent.name || turns.has(other) || !isLlmAgent(other)) continue;
+    turns.set(other, createTurn(other, context.forAgent(other, { branch })));
   }
-  return steps.values();
+  return turns.values();
 }

@@ -21,7 +21,7 @@ import { acceptWritten, createRefusal, type WrittenRequest } from './accept-writ
 interface LiveInputParams {
   readonly context: InvocationContext;
   readonly run: QueueLiveRun;
-  readonly session: ServiceSession;
+  readonly serviceSession: ServiceSession;
   readonly recordings: LiveRecordings | undefined;
   readonly closeTimeout: CloseTimeout;
   readonly flow: LiveFlow;
@@ -155,13 +155,13 @@ export class LiveInput {
    * connection has taken it, so that a request which a lost connection did not take is there for the next one.
    */
   async #pumpRequests(source: Fifo<LiveRequest> | BaseLiveRequestQueue, signal: AbortSignal): Promise<void> {
-    const { session, flow } = this.#params;
+    const { serviceSession, flow } = this.#params;
     for (let request = await source.peek(signal); request; request = await source.peek(signal)) {
       const preparing = source === this.responses ? request : this.#prepare(request);
       const prepared = preparing instanceof Promise ? await preparing : preparing;
       signal.throwIfAborted();
       try {
-        if (prepared) await session.send(prepared);
+        if (prepared) await serviceSession.send(prepared);
       } catch (error) {
         if (!InvalidMessageError.isInstance(error)) throw error;
         await this.#emitUnsent(error);

@@ -20,7 +20,7 @@ import { STOP_STREAMING } from './stop-streaming-tool.ts';
 export interface LiveToolCallsParams {
   readonly run: QueueLiveRun;
   readonly context: InvocationContext;
-  readonly session: ServiceSession;
+  readonly serviceSession: ServiceSession;
   readonly flow: LiveFlow;
 }
 
@@ -82,9 +82,9 @@ export class LiveToolCalls {
       running.ended = CANCELLED_CALL;
       guard.abort(new DOMException('the model cancelled the call', 'AbortError'));
     }
-    const { context, flow, session: service } = this.#params;
+    const { context, flow, serviceSession } = this.#params;
     const { invocation, invocationId, branch } = context;
-    service.tookBack(ids);
+    serviceSession.tookBack(ids);
     for (const waiting of Calls.of(invocation).waitingIn(invocationId)) {
       const { call } = waiting;
       if (waiting.branch !== branch || !others.has(call.id ?? '')) continue;

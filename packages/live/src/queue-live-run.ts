@@ -18,7 +18,7 @@ import { LiveRequestQueue } from './live-request-queue.ts';
 import { isOnlyStreamed } from './streamed-events.ts';
 
 /** Time that the run waits for application code, or for a model that does not answer, after the client disconnected, in milliseconds. */
-const CLOSE_TIMEOUT_MS = 60_000;
+const APPLICATION_TIMEOUT_MS = 60_000;
 /** Time that another run waits, when it takes the session, until the words spoken so far are stored, in milliseconds. */
 const YIELD_SESSION_MS = 2000;
 
@@ -114,7 +114,7 @@ export class QueueLiveRun implements LiveRun {
     this.#closeTimeout ??= new CloseTimeout({
       context,
       queue: this.queue,
-      timeoutMs: CLOSE_TIMEOUT_MS,
+      timeoutMs: APPLICATION_TIMEOUT_MS,
       // A run that opens connections is not stuck.
       run: this,
     });

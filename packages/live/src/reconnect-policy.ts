@@ -14,7 +14,7 @@ const GOOD_MS = 10_000;
 
 interface ReconnectPolicyParams {
   readonly context: InvocationContext;
-  readonly session: ServiceSession;
+  readonly serviceSession: ServiceSession;
   readonly ending: LiveEnding;
   readonly flow: LiveFlow;
   /** Ends every wait when it is aborted. */
@@ -73,10 +73,10 @@ export class ReconnectPolicy {
    * @throws RunAbortedError if the wait is aborted
    */
   async afterLoss(error: unknown): Promise<void> {
-    const { session, ending, flow } = this.#params;
+    const { serviceSession, ending, flow } = this.#params;
     const isHandleRefused = LiveConnectionError.isInstance(error) && error.isHandleRefused;
     if (flow.isDone) await this.#reconnect(error);
-    else if (isHandleRefused && session.handle !== undefined) session.giveUpHandle();
+    else if (isHandleRefused && serviceSession.handle !== undefined) serviceSession.giveUpHandle();
     else if (this.#isTimeShort && !this.#canReconnect) ending.end('timedOut');
     else await this.#reconnect(error);
   }

@@ -1,8 +1,5 @@
 import { type BaseAgent, type Event, type InvocationContext, RunAbortedError } from '@eventloom/core';
-import { type AbortGuard, type AgentPlace, reportUnlessStopped } from '@eventloom/core/internal';
-
-/** Time that aborted agents have to end, in milliseconds. */
-const GRACE_MS = 5000;
+import { type AbortGuard, AGENT_CLOSE_MS, type AgentPlace, reportUnlessStopped } from '@eventloom/core/internal';
 
 type BranchEvents = AsyncGenerator<Event, void, void>;
 
@@ -88,7 +85,7 @@ export class BranchMerger {
     this.#waiting = undefined;
   }
 
-  /** Aborts and closes the agents that have not ended, and waits at most `GRACE_MS` for them. */
+  /** Aborts and closes the agents that have not ended, and waits at most `AGENT_CLOSE_MS` for them. */
   async stop(): Promise<void> {
     if (this.#open.size === 0) return;
     const { platform } = this.#context;
@@ -101,7 +98,7 @@ export class BranchMerger {
       }),
     );
     await new Promise<void>((resolve) => {
-      const callOff = platform.schedule(GRACE_MS, resolve);
+      const callOff = platform.schedule(AGENT_CLOSE_MS, resolve);
       void Promise.all(closing).then(() => {
         callOff();
         resolve();

@@ -1,12 +1,23 @@
-import { ConfigurationError, type Event, type InvocationContext, type MaybePromise, ObjectType } from '@eventloom/core';
-import { observeGenerator, reportUnlessStopped, TRANSFER_TAG } from '@eventloom/core/internal';
+import {
+  ConfigurationError,
+  type Event,
+  type InvocationContext,
+  type MaybePromise,
+  nearestNames,
+  ObjectType,
+} from '@eventloom/core';
+import {
+  AGENT_CLOSE_MS,
+  isBaseAgent,
+  observeGenerator,
+  reportUnlessStopped,
+  TRANSFER_TAG,
+} from '@eventloom/core/internal';
+import { agentsAndTools } from './open-toolsets.ts';
 
 type AgentEvents = AsyncGenerator<Event, void, void>;
 /** A step of an agent or of a run. */
 export type EventResult = IteratorResult<Event, void>;
-
-/** Time that an agent has to close when its run has ended, in milliseconds. After that, its session is released anyway. */
-const CLOSE_TIMEOUT_MS = 5000;
 
 export const DONE: EventResult = { done: true, value: undefined };
 
@@ -89,7 +100,8 @@ export class AgentDriver implements AgentEvents {
     );
     if (this.#isWorking) return;
     await new Promise<void>((resolve) => {
-      const cancel = platform.schedule(CLOSE_TIMEOUT_MS, resolve);
+      // After that, the session is released although the agent works on.
+      const cancel = platform.schedule(AGENT_CLOSE_MS, resolve);
       void closing.then(() => {
         cancel();
         resolve();
@@ -147,11 +159,7 @@ export class AgentDriver implements AgentEvents {
     if (name === undefined || from.endInvocation) return undefined;
     from.throwIfAborted();
     const target = from.invocation.rootAgent.findAgent(name);
-    if (!target) {
-      throw new ConfigurationError(
-        `agent "${from.agent.name}": requested a transfer to "${name}", but no agent of the tree has that name`,
-      );
-    }
+    if (!target) throw unknownTarget(from, name);
     this.context = from.forAgent(target);
     this.#events = undefined;
     return name;
@@ -162,6 +170,18 @@ export class AgentDriver implements AgentEvents {
     this.#llmCalls = progress.llmCalls;
     progress.checkHandOvers(++this.#transfersSinceModelCall);
   }
+}
+
+function unknownTarget({ agent, invocation }: InvocationContext, name: string): ConfigurationError {
+  const agents = Array.from(agentsAndTools(invocation.rootAgent)).filter(isBaseAgent);
+  const [nearest] = nearestNames(
+    name,
+    agents.map((other) => other.name),
+  );
+  const advice = nearest === undefined ? '' : `; did you mean "${nearest}"?`;
+  return new ConfigurationError(
+    `agent "${agent.name}": requested a transfer to "${name}", but no agent of the tree has that name${advice}`,
+  );
 }
 
 function startAgent(context: InvocationContext): AgentEvents {

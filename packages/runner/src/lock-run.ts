@@ -275,14 +275,14 @@ function toResumed(
 /** Withdraws a run whose events were read and that cannot be continued, and closes it if it is over. */
 async function withdraw(locking: Locking, begun: BegunSession, resumedId: string | undefined): Promise<void> {
   await begun.lock.withdraw();
-  if (resumedId !== undefined && begun.lock.run?.wasOpen) await closeIfOver(locking, resumedId, begun);
+  if (resumedId !== undefined && begun.lock.run?.wasOpen) await closeIfEnded(locking, resumedId, begun);
 }
 
 /**
  * Closes an open run of which the session has the end, or nothing: its process ended before it released the session, or
  * stored the message.
  */
-async function closeIfOver(
+async function closeIfEnded(
   { runner, request, abortSignal }: Locking,
   invocationId: string,
   { loaded: { session, derived } }: BegunSession,
@@ -308,7 +308,7 @@ function lockSession(
   const continues = resumedId !== undefined;
   return runner.sessions.begin({
     key,
-    purpose: 'another run',
+    why: 'by another run of its session',
     onBusy: config.onBusy,
     busyWaitMs: config.busyWaitMs,
     mayCreate: (start.kind === 'message' || start.kind === 'live') && !control.sawSession,

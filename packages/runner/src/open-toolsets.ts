@@ -3,7 +3,7 @@ import { reportUnlessStopped, isBaseToolset, within } from '@eventloom/core/inte
 import { isLlmAgent, type ToolUnion } from '@eventloom/llm-agent';
 
 /** Time that a toolset has to close at the end of a run, in milliseconds. */
-const CLOSE_TIMEOUT_MS = 5000;
+const TOOLSET_CLOSE_MS = 5000;
 
 /**
  * The toolsets of a runner's agents. They are suspended when a run ends and no other run of the runner is active. That
@@ -53,7 +53,7 @@ export class OpenToolsets {
   async #close(toolset: BaseToolset): Promise<void> {
     const platform = this.#platform;
     const closing = (async () => toolset.suspend())().catch((error: unknown) => reportUnlessStopped(platform, error));
-    await within(platform, closing, CLOSE_TIMEOUT_MS);
+    await within(platform, closing, TOOLSET_CLOSE_MS);
   }
 }
 

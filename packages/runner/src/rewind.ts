@@ -61,7 +61,7 @@ export async function rewind(runner: Runner, params: RewindParams): Promise<Even
   // A rewind that cannot be made must not interrupt a run.
   if (onBusy === 'interrupt') await planRewind(runner.sessionService, key, rewindBeforeInvocationId, checkAborted);
   for (;;) {
-    const lock = await runner.sessions.lock({ key, purpose: 'a rewind', onBusy, abortSignal });
+    const lock = await runner.sessions.lock({ key, why: 'because its session was rewound', onBusy, abortSignal });
     let rewound: Event | OpenRunToUndo;
     try {
       rewound = await commitRewind(runner, params, lock.lease, () => {

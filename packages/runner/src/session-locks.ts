@@ -31,8 +31,8 @@ import { type SessionHolder, SessionLock } from './session-lock.ts';
 /** A request to lock a session. */
 export interface LockRequest {
   readonly key: SessionKey;
-  /** The reason that the interrupted run gets: `another run`, `a rewind`. */
-  readonly purpose: string;
+  /** The reason for which a run that holds the session is interrupted: `by another run of its session`. */
+  readonly why: string;
   readonly onBusy: OnBusy | undefined;
   readonly busyWaitMs?: number | undefined;
   /** Ends the wait for the lock. */
@@ -257,9 +257,9 @@ export class SessionLocks {
    * Interrupts the run of this process that holds the session. A run of another process notices at its next append that
    * it lost the session.
    */
-  #interruptHolder({ key, onBusy, purpose }: LockRequest, storesEnd: boolean): Promise<void> | undefined {
+  #interruptHolder({ key, onBusy, why }: LockRequest, storesEnd: boolean): Promise<void> | undefined {
     if (onBusy !== 'interrupt') return undefined;
-    const reason = new StaleWriterError(`the run was interrupted by ${purpose} of its session`);
+    const reason = new StaleWriterError(`the run was interrupted ${why}`);
     return this.holders.get(nameOf(key))?.yieldSession(reason, storesEnd);
   }
 

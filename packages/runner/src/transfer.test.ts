@@ -160,12 +160,20 @@ test('a custom agent that transfers and then ends the invocation does not transf
   expect((await run()).map((event) => event.author)).toEqual(['lead']);
 });
 
-test('a custom agent that transfers to an unknown agent fails the run', async () => {
-  const lead = new CustomAgent('lead', async function* (context) {
-    yield context.createEvent({ actions: { transferToAgent: 'gone' } });
-  });
+test.each([
+  ['gone', ''],
+  ['helpr', '; did you mean "helper"?'],
+])('a custom agent that transfers to the unknown agent "%s" fails the run', async (target, advice) => {
+  const lead = new CustomAgent(
+    'lead',
+    async function* (context) {
+      yield context.createEvent({ actions: { transferToAgent: target } });
+    },
+    { subAgents: [scripted('helper', [])] },
+  );
   const { run } = await scenario({ agent: lead });
-  await expect(run()).rejects.toThrow('agent "lead": requested a transfer to "gone", but');
+  const fault = `agent "lead": requested a transfer to "${target}", but no agent of the tree has that name`;
+  await expect(run()).rejects.toThrow(`${fault}${advice}`);
 });
 
 test('an agent run by a custom agent may transfer, and the caller continues after the target', async () => {

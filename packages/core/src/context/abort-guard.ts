@@ -1,6 +1,9 @@
 import { RunAbortedError } from '../errors.ts';
 import type { ObservedOperation } from '../instrumentation/instrumentation.ts';
 
+/** Maximum time that aborted agents are waited for, in milliseconds. They may still be in a call that ignores its signal. */
+export const AGENT_CLOSE_MS: number = 5000;
+
 /**
  * The abort of one run or of a part of it: a signal to pass on, and waits that end at once when it fires. A wait adds no listener to the
  * signal and leaves nothing behind when it ends, however long the run takes.

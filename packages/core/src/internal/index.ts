@@ -64,7 +64,7 @@ export {
   tryParseJson,
   weigh,
 } from '../content/json.ts';
-export { AbortGuard } from '../context/abort-guard.ts';
+export { AbortGuard, AGENT_CLOSE_MS } from '../context/abort-guard.ts';
 export type { AgentPlace } from '../context/invocation-context.ts';
 export type { ReplyInProgress } from '../context/invocation-progress.ts';
 export type { MessageAnswers, MessageWithAnswers, RunHost } from '../context/invocation.ts';

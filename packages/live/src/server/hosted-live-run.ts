@@ -53,7 +53,7 @@ const MAX_SILENT_BEATS = 4;
 /** Maximum number of heartbeats that a client may be paused. A paused client cannot answer a heartbeat. */
 const MAX_PAUSED_BEATS = 10;
 /** Time that a run has to end after its client disconnected, in milliseconds. */
-const GRACE_MS = 5000;
+const HANG_UP_MS = 5000;
 
 /** The reason for closing a WebSocket. It fits into the 123 bytes of a close frame. */
 const TOO_MUCH_UNCONFIRMED =
@@ -232,7 +232,7 @@ export class HostedLiveRun implements LiveSocketEvents {
     this.#isClosed = true;
     this.#writer.closed();
     this.#input.queue.close();
-    this.#callOff ??= this.#params.platform.schedule(GRACE_MS, () =>
+    this.#callOff ??= this.#params.platform.schedule(HANG_UP_MS, () =>
       this.#controller.abort(new RunAbortedError('the client of the call has disconnected')),
     );
   }

@@ -94,7 +94,7 @@ async function close(runner: Runner, params: CancelRunParams, closing: Closing):
   const begin = async () =>
     runner.sessions.begin({
       key: { appName: runner.appName, userId, sessionId },
-      purpose: 'the closing of a run',
+      why: 'because a run of its session was cancelled or closed',
       closes: true,
       onBusy,
       abortSignal,
@@ -144,9 +144,9 @@ async function storeClosing(
   // A run that failed may have left waiting calls. Its outcome stays.
   const asked = calls.waitingIn(invocationId);
   const isCancelling = cancelsWaiting && outcome.state !== 'failed';
-  const isOver = !canContinue && !(isCancelling && asked.length > 0);
-  if (!first || (isOver && !run?.wasOpen)) return {};
-  if (isOver && (beginsResumableRun(first) || hasFinalReply(agent, events, pluginManager))) {
+  const hasEnded = !canContinue && !(isCancelling && asked.length > 0);
+  if (!first || (hasEnded && !run?.wasOpen)) return {};
+  if (hasEnded && (beginsResumableRun(first) || hasFinalReply(agent, events, pluginManager))) {
     // The run's process ended between the last event and the release of the session.
     return { outcome: outcomeOfEvent(events.findLast(isYielded)) };
   }

@@ -113,7 +113,7 @@ async function forget(
   try {
     const { lock } = await runner.sessions.begin({
       key,
-      purpose: 'a request that was sent again',
+      why: 'because a request of its session was sent again',
       onBusy: 'queue',
       busyWaitMs,
       run: { invocationId, requestId, resumable: false, continues: true },

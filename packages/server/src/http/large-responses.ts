@@ -104,7 +104,7 @@ export class LargeResponses {
           if (!isOverLimit(cause)) throw cause;
           if (isLate)
             throw new UnreadResponsesError(
-              'what was asked for was done, but its response has to wait for clients that do not read theirs; read the session',
+              'the request was carried out, but its response cannot be sent, because responses that clients did not read take all of limits.maxResponseChars or maxResponseCharsPerUser; read the session',
               { cause },
             );
           await this.#freed.promise;

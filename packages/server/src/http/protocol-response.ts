@@ -4,6 +4,7 @@ import { causesOfCuts, cutError } from '../runs/run-reader.ts';
 import type { FrontContext } from '../server-context.ts';
 import { isRunStream } from './hosted-run.ts';
 import type { ServerRequest } from './server-request.ts';
+import type { RequestQuota } from './user-quotas.ts';
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -33,72 +34,94 @@ export async function checkProtocolResponse(
     throw new ConfigurationError(
       `${path}: handle: the body of its Response was read already; write return new Response(text)`,
     );
-  const announced = response.headers.get('content-length');
-  const needsBody = method !== 'HEAD' && status !== 304;
-  const wrongLength = (received: number, isWhole: boolean): ConfigurationError | undefined => {
-    if (announced === null || !needsBody) return undefined;
-    if (isWhole ? received === Number(announced) : received <= Number(announced)) return undefined;
-    return new ConfigurationError(
-      `${path}: handle: its Response has the header content-length: ${JSON.stringify(announced.slice(0, 20))}, and ${received} bytes${isWhole ? '' : ' or more'}; leave the header out`,
-    );
-  };
-  if (!response.body) {
-    const wrong = wrongLength(0, true);
-    if (wrong) throw wrong;
-    return response;
-  }
-  const reader = response.body.getReader();
-  let received = 0;
-  const read = async (): Promise<ReadableStreamReadResult<Bytes>> => {
-    const next = await reader.read();
-    received += next.value?.length ?? 0;
-    const wrong = wrongLength(received, next.done);
-    if (!wrong) return next;
-    reader.cancel(wrong).catch(report);
-    throw wrong;
-  };
-  const ahead: ReadableStreamReadResult<Bytes>[] = [];
-  const readAhead = async (): Promise<void> => {
-    const first = await read();
-    ahead.push(first);
-    // The text of a short body and its end are two reads.
-    if (announced !== null && !first.done) ahead.push(await read());
-  };
-  const begun = readAhead();
-  // Of a run, the items that it has already are read. Its connection reports its failures itself, and ends with a neutral error.
+  const announced = method !== 'HEAD' && status !== 304 ? response.headers.get('content-length') : null;
   const isRun = isRunStream(response);
+  const body = new CheckedBody({ path, announced, reader: response.body?.getReader(), isRun, report, quota });
+  const begun = body.readAhead();
+  // Of a run, the items that it has already are read. Its connection reports its failures itself, and ends with a neutral error.
   const beginning = isRun ? begun.catch((cut: Error) => Promise.reject(toError(causesOfCuts.get(cut) ?? cut))) : begun;
   await within(platform, beginning, isRun ? 0 : limits.respondAfterMs);
-  let hasLeft = false;
-  let isSent = false;
-  const sent = (): void => {
-    if (!isSent) quota.release();
-    isSent = true;
-  };
+  if (!response.body) return response;
   quota.holds++;
-  const body = new ReadableStream<Bytes>(
-    {
-      async pull(controller) {
-        try {
-          await begun;
-          const { done, value } = ahead.shift() ?? (await read());
-          if (hasLeft) return;
-          if (!done) return controller.enqueue(value);
-          sent();
-          controller.close();
-        } catch (thrown) {
-          sent();
-          if (!isRun) report(toError(thrown));
-          controller.error(isRun ? thrown : cutError('the server failed to answer; its log says why'));
-        }
-      },
-      cancel(reason) {
-        hasLeft = true;
-        sent();
-        return reader.cancel(reason);
-      },
-    },
-    { highWaterMark: 0 },
-  );
-  return new Response(body, response);
+  return new Response(new ReadableStream(body, { highWaterMark: 0 }), response);
 }
+
+interface CheckedBodyParams extends Pick<FrontContext, 'report'> {
+  readonly path: string;
+  /** The announced length; null for a body of any length. */
+  readonly announced: string | null;
+  /** Undefined for a response without a body. */
+  readonly reader: ReadableStreamDefaultReader<Bytes> | undefined;
+  readonly isRun: boolean;
+  /** Released when the body has ended. */
+  readonly quota: RequestQuota;
+}
+
+/** The body of a protocol's response: passes its bytes on as long as their number is the announced one. */
+class CheckedBody implements UnderlyingDefaultSource<Bytes> {
+  readonly #params: CheckedBodyParams;
+  #received = 0;
+  #ahead: ReadableStreamReadResult<Bytes>[] = [];
+  #begun: Promise<void> | undefined;
+  #hasLeft = false;
+  #isSent = false;
+
+  constructor(params: CheckedBodyParams) {
+    this.#params = params;
+  }
+
+  /** Reads the first bytes, and if the length is announced also what follows: the text of a short body and its end are two reads. */
+  readAhead(): Promise<void> {
+    return (this.#begun ??= this.#readAhead());
+  }
+
+  async #readAhead(): Promise<void> {
+    const first = await this.#read();
+    this.#ahead.push(first);
+    if (this.#params.announced !== null && !first.done) this.#ahead.push(await this.#read());
+  }
+
+  /** @throws ConfigurationError for a body of another length than the announced one */
+  async #read(): Promise<ReadableStreamReadResult<Bytes>> {
+    const { path, announced, reader, report } = this.#params;
+    const next = (await reader?.read()) ?? END;
+    this.#received += next.value?.length ?? 0;
+    const isRight = next.done ? this.#received === Number(announced) : this.#received <= Number(announced);
+    if (announced === null || isRight) return next;
+    const wrong = new ConfigurationError(
+      `${path}: handle: its Response has the header content-length: ${JSON.stringify(announced.slice(0, 20))}, and ${this.#received} bytes${next.done ? '' : ' or more'}; leave the header out`,
+    );
+    reader?.cancel(wrong).catch(report);
+    throw wrong;
+  }
+
+  async pull(controller: ReadableStreamDefaultController<Bytes>): Promise<void> {
+    try {
+      await this.readAhead();
+      const { done, value } = this.#ahead.shift() ?? (await this.#read());
+      if (this.#hasLeft) return;
+      if (!done) return controller.enqueue(value);
+      this.#release();
+      controller.close();
+    } catch (thrown) {
+      const { isRun, report } = this.#params;
+      this.#release();
+      if (!isRun) report(toError(thrown));
+      controller.error(isRun ? thrown : cutError('the server failed to answer; its log says why'));
+    }
+  }
+
+  /** Called when the client leaves. */
+  cancel(reason: unknown): Promise<void> | undefined {
+    this.#hasLeft = true;
+    this.#release();
+    return this.#params.reader?.cancel(reason);
+  }
+
+  #release(): void {
+    if (!this.#isSent) this.#params.quota.release();
+    this.#isSent = true;
+  }
+}
+
+const END: ReadableStreamReadResult<Bytes> = { done: true, value: undefined };

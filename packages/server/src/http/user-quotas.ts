@@ -106,9 +106,9 @@ export class UserQuotas {
     const isSharedPart = free - amount < limits[bound.total] * bound.sharedPart;
     if (isSharedPart && total[kind] > has && has + amount > (isKnown ? free : SMALL_BODY)) {
       const room = `the server has room for ${free} more ${bound.what} (limits.${bound.total})`;
-      if (!isKnown) throw new ServerBusyError(`${room}, which are for small bodies; try again later`);
+      if (!isKnown) throw new ServerBusyError(`${room}, which it keeps for small bodies; try again later`);
       throw new UserLimitError(
-        `${room}, which are for other users, because the user has ${has}; ` +
+        `${room}, which it keeps for other users, because the user has ${has}; ` +
           `try again when one of the user's requests has been answered`,
       );
     }

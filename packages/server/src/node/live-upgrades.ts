@@ -7,7 +7,7 @@ import { ExplainedWebSocket, openNodeSocket } from './node-live-socket.ts';
 import { isLiveUpgrade, rawResponse } from './raw-requests.ts';
 
 /** The time that a client has to receive the last messages and to close its side, in milliseconds. */
-const CLOSE_TIMEOUT_MS = 5000;
+const SOCKET_CLOSE_MS = 5000;
 
 /**
  * Turns upgraded connections into live runs. A request is checked before the handshake; no frame of the client is read
@@ -37,7 +37,7 @@ export class LiveUpgrades {
       autoPong: false,
       // One frame of a connection per turn, so that a client that sends without a pause does not hold up the others.
       allowSynchronousEvents: false,
-      closeTimeout: CLOSE_TIMEOUT_MS,
+      closeTimeout: SOCKET_CLOSE_MS,
       handleProtocols: (offered) => offered.has(gate.protocol) && gate.protocol,
     };
     this.#sockets = new WebSocketServer(options);

@@ -190,14 +190,14 @@ export class RunCanceller {
     const relay = this.#relay;
     if (!relay) return false;
     await relay.cancel(key, invocationId);
-    const over = Promise.withResolvers<void>();
+    const ended = Promise.withResolvers<void>();
     let end: RelayEnd | undefined;
     const mirrorEnded = (relayEnd: RelayEnd): void => {
       end = relayEnd;
-      over.resolve();
+      ended.resolve();
     };
     const stopFollowing = relay.follow(key, invocationId, lastPosition, { mirror: () => undefined, mirrorEnded });
-    await within(this.#options.platform, over.promise, this.#options.limits.respondAfterMs);
+    await within(this.#options.platform, ended.promise, this.#options.limits.respondAfterMs);
     stopFollowing();
     // The process may have died, or does not answer: the session decides. A run that waits there, or whose process died before it stored
     // anything, is not in the session. A run that has ended may have calls that wait for answers.

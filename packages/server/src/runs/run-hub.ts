@@ -380,8 +380,8 @@ export class RunHub {
         for (const run of runs) if (!run.log.end) run.abort(reason);
       }),
     ];
-    const over = [...runs.map(({ log }) => log.ended), this.unfinished.stop()];
-    await within(this.platform, Promise.all(over), timeoutMs + GRACE_MS);
+    const ends = [...runs.map(({ log }) => log.ended), this.unfinished.stop()];
+    await within(this.platform, Promise.all(ends), timeoutMs + GRACE_MS);
     for (const callOff of callsOff) callOff();
     // These runs wait for a storage that does not answer.
     for (const run of this.#active.values()) {
