@@ -8,7 +8,8 @@ import { ServerRequest } from './server-request.ts';
 import { errorResponse } from './error-response.ts';
 import { shownAddress } from './request-body.ts';
 import { guardOf, guardRequest, type Identify, isAllowedOrigin } from './request-guard.ts';
-import { jsonResponse, INVOCATION_ID_HEADER, NEXT_CURSOR } from './responses.ts';
+import { jsonResponse, NEXT_CURSOR } from './responses.ts';
+import { INVOCATION_ID_HEADER } from './run-response.ts';
 import type { HttpRoute } from './route.ts';
 
 /** Options of `addRoutes`. */

@@ -1,10 +1,14 @@
 import { ConfigurationError, type Event, type SessionKey, InvalidRequestError } from '@eventloom/core';
 import { describeKind } from '@eventloom/core/internal';
 import type { ErrorBody } from '@eventloom/core/wire';
-import { formatPosition } from '../runs/run-log.ts';
-import { type FrameEncoder, SSE_HEARTBEAT, sseResponse } from './responses.ts';
 import type { FollowedRun } from '../runs/run-follower.ts';
-import { invocationHeader } from './responses.ts';
+import { FRAMES, readFrames } from '../runs/run-frames.ts';
+import { formatPosition } from '../runs/run-log.ts';
+import type { RunFormat } from '../runs/run-reader.ts';
+import { invocationHeader, SseFormat, sseResponse } from './run-response.ts';
+
+/** Opens a connection that reads a run. */
+type OpenRunReader = <Body>(format: RunFormat<Body>) => FollowedRun<Body> | Promise<FollowedRun<Body>>;
 
 /** Identifies a run of a user, and the event after which to read it. */
 export interface FollowRunRequest extends SessionKey {
@@ -43,10 +47,10 @@ export interface RunWriter {
  */
 export class HostedRun {
   readonly invocationId: string;
-  readonly #open: (frames: FrameEncoder) => FollowedRun | Promise<FollowedRun>;
+  readonly #open: OpenRunReader;
 
   /** @param open starts to read the run */
-  constructor(invocationId: string, open: (frames: FrameEncoder) => FollowedRun | Promise<FollowedRun>) {
+  constructor(invocationId: string, open: OpenRunReader) {
     this.invocationId = invocationId;
     this.#open = open;
   }
@@ -67,11 +71,11 @@ export class HostedRun {
       throw new ConfigurationError(
         `HostedRun.sse: expected a writer, got ${describeKind(writer)}; write run.sse({ item: (item) => \`data: \${JSON.stringify(item)}\\n\\n\` })`,
       );
-    const frames = {
-      encode: (json: string, position?: number) => textOf(writer.item(toItem(json, position))),
+    const format = new SseFormat({
+      encode: (json, position) => textOf(writer.item(toItem(json, position))),
       end: writer.end,
-    };
-    const { invocationId, body } = await this.#open(frames);
+    });
+    const { invocationId, body } = await this.#open(format);
     if (body !== undefined) return asRunStream(sseResponse(invocationId, body));
     return new Response(null, { status: 204, headers: invocationHeader(invocationId) });
   }
@@ -87,49 +91,13 @@ export class HostedRun {
     options: { readonly heartbeats?: boolean | undefined; readonly signal?: AbortSignal | undefined } = {},
   ): AsyncGenerator<RunItem, void, undefined> {
     const { heartbeats = false, signal } = options;
-    // One line for each item. Heartbeats and other comments begin with a colon or a field name, which cannot begin JSON.
-    const toLine = (json: string, position?: number): string =>
-      `${position === undefined ? '' : formatPosition(position)}\t${json}\n`;
-    const { body = '' } = await this.#open({ encode: toLine });
-    let line = '';
-    for await (const text of typeof body === 'string' ? [body] : readTexts(body, signal)) {
-      // A long line comes in many parts, so only the new part is searched. Each line break ends the line so far.
-      for (const [index, part] of text.split('\n').entries()) {
-        if (index === 0) {
-          line += part;
-          continue;
-        }
-        const tab = line.indexOf('\t');
-        if (tab >= 0) yield { ...(tab > 0 ? { id: line.slice(0, tab) } : {}), ...parseFrame(line.slice(tab + 1)) };
-        else if (heartbeats && line === HEARTBEAT) yield {};
-        line = part;
-      }
+    const { body } = await this.#open(FRAMES);
+    for await (const frame of readFrames(body, signal)) {
+      if (frame) yield toItem(frame.json, frame.position);
+      else if (heartbeats) yield {};
     }
   }
 }
-
-/** Yields the text of a stream until its end, or until the signal fires. (A pipe of workerd with a signal waits for the next bytes.) */
-async function* readTexts(
-  stream: ReadableStream<Uint8Array<ArrayBuffer>>,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<string, void, undefined> {
-  const decoder = new TextDecoder();
-  const reader = stream.getReader();
-  // The read of a failed stream throws the error of the stream.
-  const leave = (): void => void reader.cancel().catch(() => undefined);
-  signal?.addEventListener('abort', leave);
-  try {
-    if (signal?.aborted) return;
-    for (let next = await reader.read(); !next.done; next = await reader.read())
-      yield decoder.decode(next.value, { stream: true });
-  } finally {
-    signal?.removeEventListener('abort', leave);
-    leave();
-  }
-}
-
-/** The line of a heartbeat. */
-const HEARTBEAT = SSE_HEARTBEAT.trimEnd();
 
 const runStreams = new WeakSet<Response>();
 
@@ -156,7 +124,7 @@ function toItem(json: string, position: number | undefined): RunItem {
 }
 
 /** Parses the JSON of a frame: an event has an author, an error body has none. */
-function parseFrame(json: string): Pick<RunItem, 'event' | 'error'> {
+export function parseFrame(json: string): Pick<RunItem, 'event' | 'error'> {
   const frame = JSON.parse(json) as Event | ErrorBody;
   return 'author' in frame ? { event: frame } : { error: frame };
 }

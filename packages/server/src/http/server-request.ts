@@ -165,11 +165,11 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
     const requested = await startReadableRun(this, body);
     const { run, known, failure } = requested;
     if (failure) throw failure;
-    return new HostedRun((known ?? run.log).invocationId, (frames) => {
+    return new HostedRun((known ?? run.log).invocationId, (format) => {
       // The first reader takes the reserved connection, unless the request has been answered without one.
       if (this.quota.used.reservedReaders > 0) this.quota.count('reservedReaders', -1);
       else this.server.runs.readers.checkUser(body.userId);
-      return readRequestedRun(this, requested, frames);
+      return readRequestedRun(this, requested, format);
     });
   }
 
@@ -178,8 +178,8 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
     const { key, invocationId } = this.#runOf(request);
     const position = lastEventId === undefined || lastEventId === '' ? 0 : parsePosition('lastEventId', lastEventId);
     const runner = this.runner(key.appName);
-    return new HostedRun(invocationId, (frames) =>
-      this.server.runs.follower.follow(runner, key, invocationId, position, frames),
+    return new HostedRun(invocationId, (format) =>
+      this.server.runs.follower.follow(runner, key, invocationId, position, format),
     );
   }
 

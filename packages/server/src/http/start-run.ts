@@ -10,9 +10,9 @@ import { readRunBody, type RunBody } from '@eventloom/core/wire';
 import type { RunAsyncParams, Runner } from '@eventloom/runner';
 import { AppNotFoundError, BodyTooLargeError, RunEventNotFoundError } from '../errors.ts';
 import type { FollowedRun } from '../runs/run-follower.ts';
+import type { RunFormat } from '../runs/run-reader.ts';
 import type { ActiveRun } from '../runs/active-run.ts';
 import { eventPosition } from '../runs/run-log.ts';
-import type { FrameEncoder } from './responses.ts';
 import type { FrontContext, ServerContext } from '../server-context.ts';
 import type { ServerRequest } from './server-request.ts';
 import { requireSameUser } from './request-guard.ts';
@@ -174,17 +174,17 @@ export async function startReadableRun(request: ServerRequest, body: RunBody): P
  *
  * @throws the errors of `RunFollower.follow` for a known request
  */
-export function readRequestedRun(
+export function readRequestedRun<Body>(
   { server }: ServerRequest,
   { run, known }: RequestedRun,
-  frames: FrameEncoder,
-): FollowedRun | Promise<FollowedRun> {
+  format: RunFormat<Body>,
+): FollowedRun<Body> | Promise<FollowedRun<Body>> {
   const { runs } = server;
   const { log, key } = run;
-  if (!known) return { invocationId: log.invocationId, body: runs.readers.read(log, undefined, frames) };
+  if (!known) return { invocationId: log.invocationId, body: runs.readers.read(log, undefined, format) };
   const { invocationId, offset } = known;
   return runs.follower
-    .follow(runnerOf(server, key.appName), key, invocationId, eventPosition(offset), frames)
+    .follow(runnerOf(server, key.appName), key, invocationId, eventPosition(offset), format)
     .catch((error: unknown) => {
       // No event follows an answer while its run waits for further ones.
       if (RunEventNotFoundError.isInstance(error)) return { invocationId, body: undefined };

@@ -1,13 +1,7 @@
 import { checkName } from '@eventloom/core/internal';
 import type { ServerRequest } from '../http/server-request.ts';
-import {
-  acceptsJson,
-  jsonResponse,
-  jsonTextResponse,
-  INVOCATION_ID_HEADER,
-  invocationHeader,
-  sseResponse,
-} from '../http/responses.ts';
+import { acceptsJson, jsonResponse, jsonTextResponse } from '../http/responses.ts';
+import { INVOCATION_ID_HEADER, invocationHeader, NUMBERED_SSE_FRAMES, sseResponse } from '../http/run-response.ts';
 import { respondIfExists, IF_EXISTS } from '../http/if-exists.ts';
 import type { HttpRoute } from '../http/route.ts';
 import { parsePosition } from '../runs/run-log.ts';
@@ -39,6 +33,7 @@ async function follow(request: ServerRequest): Promise<Response> {
     key,
     runIdOf(request),
     lastEventId(request),
+    NUMBERED_SSE_FRAMES,
   );
   if (body !== undefined) return sseResponse(invocationId, body);
   // An EventSource reconnects after every end, until it gets a 204.

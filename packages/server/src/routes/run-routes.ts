@@ -3,7 +3,6 @@ import {
   EventloomError,
   InvalidRequestError,
   RequestKnownError,
-  serializeEvent,
   SessionBusyError,
   type SessionKey,
   SessionNotFoundError,
@@ -17,22 +16,20 @@ import { readRunBody, wireSchemas } from '@eventloom/core/wire';
 import { RunEventsGoneError } from '../errors.ts';
 import type { ServerRequest } from '../http/server-request.ts';
 import { errorResponse, errorStatus } from '../http/error-response.ts';
+import { jsonTextResponse, runPath, sessionPath } from '../http/responses.ts';
 import {
   ADK_RUNNER,
   adkSseFrames,
-  isOfModel,
-  jsonTextResponse,
   EVENT_IDS_HEADER,
   INVOCATION_ID_HEADER,
   invocationHeader,
+  isOfModel,
   NUMBERED_SSE_FRAMES,
-  runPath,
-  sessionPath,
   SSE_FRAMES,
   sseResponse,
-} from '../http/responses.ts';
+} from '../http/run-response.ts';
 import type { BodySpec, HttpRoute } from '../http/route.ts';
-import { HostedRun } from '../http/hosted-run.ts';
+import { parseFrame } from '../http/hosted-run.ts';
 import {
   parseRunBody,
   readRequestedRun,
@@ -41,6 +38,7 @@ import {
   runnerOf,
   startReadableRun,
 } from '../http/start-run.ts';
+import { FRAMES, readFrames } from '../runs/run-frames.ts';
 import type { RunHub } from '../runs/run-hub.ts';
 import type { RunLog } from '../runs/run-log.ts';
 import { RUN_STATE_SCHEMA, type RunState } from '../runs/run-state.ts';
@@ -107,21 +105,23 @@ function isOnlyEvent(
  */
 async function runEvents(request: ServerRequest, requested: RequestedRun, invocationId: string): Promise<Response> {
   const headers = invocationHeader(invocationId);
-  const run = new HostedRun(invocationId, (frames) => readRequestedRun(request, requested, frames));
+  const { body } = await readRequestedRun(request, requested, FRAMES);
   const events: string[] = [];
   let chars = 0;
   let last: Event | undefined;
-  for await (const { id, event, error } of run.items()) {
-    // The error event before the failure of the run has the code of the error's class, which determines the status. An error without an id
-    // comes from reading, and the failure of a workflow has another code than the event of the node that failed.
+  for await (const frame of readFrames(body)) {
+    if (!frame) continue;
+    const { position, json } = frame;
+    const { event, error } = parseFrame(json);
+    // The error event before the failure of the run has the code of the error's class, which determines the status. An error without a
+    // position comes from reading, and the failure of a workflow has another code than the event of the node that failed.
     if (error) {
-      const failed = id === undefined || last?.errorCode !== error.code ? undefined : last?.error;
+      const failed = position === undefined || last?.errorCode !== error.code ? undefined : last?.error;
       if (failed && isOnlyEvent(request, requested.run, failed)) break;
       return jsonTextResponse(JSON.stringify(error), headers, errorStatus(failed?.code ?? error.code));
     }
     last = event;
     if (!event || event.partial === true) continue;
-    const json = serializeEvent(event);
     events.push(json);
     chars += json.length;
     request.quota.count('responseChars', json.length);

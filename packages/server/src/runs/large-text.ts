@@ -11,10 +11,10 @@ export const LARGE_CHARS: number = 2 * MAX_WRITE_CHARS;
  */
 export class LargeText {
   #rest: string;
-  readonly #held: Pick<RequestQuota, 'release'>;
+  readonly #held: Pick<RequestQuota, 'release'> | undefined;
 
   /** @param held counts the text for its user */
-  constructor(text: string, held: Pick<RequestQuota, 'release'>) {
+  constructor(text: string, held: Pick<RequestQuota, 'release'> | undefined) {
     this.#rest = text;
     this.#held = held;
   }
@@ -42,6 +42,6 @@ export class LargeText {
 
   /** Counts the text no more. */
   drop(): void {
-    this.#held.release();
+    this.#held?.release();
   }
 }

@@ -12,8 +12,9 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, Gate, ScriptedModel } from '@eventloom/testing';
 import { describe, expect, test, vi } from 'vitest';
 import { RunGoesOnError, RunNotFoundError, RunRelayError } from '../errors.ts';
+import { NUMBERED_SSE_FRAMES } from '../http/run-response.ts';
 import { DEFAULT_LIMITS, type ServerLimits } from '../server-limits.ts';
-import { keptOf, KEY, readAll, say, setUp as setUpHub } from './fixtures/played-runs.ts';
+import { keptOf, KEY, readAll, readLog, say, setUp as setUpHub } from './fixtures/played-runs.ts';
 import type { LogMirror, RelayedLog, RelayHost, RemoteRun, RunFrame, RunPublication, RunRelay } from './run-relay.ts';
 
 const ID = 'e-there';
@@ -89,7 +90,7 @@ function setUp(limits: Partial<ServerLimits> = {}) {
     cancelRun: (params: CancelRunParams) => closing.cancelRun(params),
   };
   /** Reads the run of the other process after an event. */
-  const follow = async (seq = 0) => (await hub.follower.follow(runner, KEY, ID, seq * 1e9)).body;
+  const follow = async (seq = 0) => (await hub.follower.follow(runner, KEY, ID, seq * 1e9, NUMBERED_SSE_FRAMES)).body;
   const read = async (seq = 0) => (await follow(seq)) ?? expect.unreachable();
   const cancel = () => hub.canceller.cancel(runner, KEY, ID);
   return { hub, relay, platform, play, reported, follow, read, cancel, sessionService };
@@ -394,7 +395,7 @@ describe('requests of other processes', () => {
   test('end a run of this process', async () => {
     const { hub, relay, play } = setUp();
     const log = play([new Gate()], { invocationId: 'e-here' });
-    void readAll(hub.readers.read(log));
+    void readAll(readLog(hub, log));
     relay.host?.stop(KEY, 'e-here', 'cancel');
     await log.ended;
     expect(log.end?.failure).toEqual(new RunAbortedError('the run was cancelled', { cancelsCalls: true }));
@@ -416,7 +417,7 @@ describe('requests of other processes', () => {
     await sessionService.releaseLease(lease);
     const gate = new Gate();
     const log = play([say('a'), gate], { invocationId: ID, leavesRunOpen: true, sessionService });
-    const received = readAll(hub.readers.read(log));
+    const received = readAll(readLog(hub, log));
     await gate.reached;
     relay.host?.stop(KEY, ID, 'cancel');
     expect(await received).toEqual(['1 a', '2 b']);

@@ -6,17 +6,16 @@ import { eventPosition, formatPosition, offsetOf, RunLog } from './run-log.ts';
 import type { HostedRunner, RunHub, RunHubOptions } from './run-hub.ts';
 import { notBegun, openError, RunMirror, runNotFound } from './run-mirror.ts';
 import { type RunMemory, runName } from './run-memory.ts';
-import type { FrameEncoder } from '../http/responses.ts';
-import type { EarlierFrames } from './run-reader.ts';
+import type { EarlierFrames, RunFormat } from './run-reader.ts';
 import type { RunReaders } from './run-readers.ts';
 import type { RemoteRun, RunRelay } from './run-relay.ts';
 import { type RunState, readRunState, readWaitingCalls } from './run-state.ts';
 import { findReadRun, isNotBegun, readEnd, storedFrames } from './stored-frames.ts';
 
 /** A followed run, and the connection that reads it; no connection if there is nothing more to read. */
-export interface FollowedRun {
+export interface FollowedRun<Body> {
   readonly invocationId: string;
-  readonly body: ReadableStream<Uint8Array<ArrayBuffer>> | string | undefined;
+  readonly body: Body | undefined;
 }
 
 /**
@@ -54,18 +53,18 @@ export class RunFollower {
    * @throws RunEventNotFoundError for a position that the run does not have
    * @throws RunNotBegunError
    */
-  async follow(
+  async follow<Body>(
     runner: HostedRunner,
     key: SessionKey,
     id: string,
     position: number,
-    frames?: FrameEncoder,
-  ): Promise<FollowedRun> {
+    format: RunFormat<Body>,
+  ): Promise<FollowedRun<Body>> {
     let log = await this.#findStarted(runner, key, id);
     if (!log || log.end) log = (await this.#findElsewhere(runner, key, id, position, log)) ?? log;
     return log && !(isAfterEnd(log, position) && (await this.#isInSession(runner, log, position)))
-      ? this.#read(runner, log, position, frames)
-      : this.#followStored(runner, key, id, position, frames);
+      ? this.#read(runner, log, position, format)
+      : this.#followStored(runner, key, id, position, format);
   }
 
   /**
@@ -101,68 +100,73 @@ export class RunFollower {
     return undefined;
   }
 
-  async #read(runner: HostedRunner, log: RunLog, position: number, frames?: FrameEncoder): Promise<FollowedRun> {
+  async #read<Body>(
+    runner: HostedRunner,
+    log: RunLog,
+    position: number,
+    format: RunFormat<Body>,
+  ): Promise<FollowedRun<Body>> {
     log.pending++;
     try {
-      return await this.#open(runner, log, position, frames);
+      return await this.#open(runner, log, position, format);
     } finally {
       log.pending--;
       log.dropIfUnread();
     }
   }
 
-  async #open(
+  async #open<Body>(
     { sessionService }: HostedRunner,
     log: RunLog,
     position: number,
-    frames: FrameEncoder | undefined,
-  ): Promise<FollowedRun> {
+    format: RunFormat<Body>,
+  ): Promise<FollowedRun<Body>> {
     const { key, invocationId, isCopy, end, lastPosition, gonePosition } = log;
     // The log of a run in another process may be behind that run.
     if (offsetOf(position) > offsetOf(lastPosition) && (end || !isCopy)) throw beyondEnd(log, position, lastPosition);
     if (end && end.kind !== 'left' && position >= lastPosition) return { invocationId, body: undefined };
-    if (position >= gonePosition) return { invocationId, body: this.#readers.join(log, position, frames) };
+    if (position >= gonePosition) return { invocationId, body: this.#readers.join(log, position, format) };
     const untilPosition = eventPosition(offsetOf(lastPosition));
     const stored =
       untilPosition < gonePosition ? undefined : await sessionService.findRun({ ...key, id: invocationId });
     if (!stored) throw goneError(log);
     const pages = storedFrames(sessionService, key, stored, position, untilPosition);
-    return { invocationId, body: this.#readers.join(log, position, frames, { pages, untilPosition }) };
+    return { invocationId, body: this.#readers.join(log, position, format, { pages, untilPosition }) };
   }
 
   /**
    * Reads a run from its session, when no process has its log. A run whose process ended is resumed first. The reader
    * of a run that is still open gets the events that are stored so far and then `RUN_GOES_ON`.
    */
-  async #followStored(
+  async #followStored<Body>(
     runner: HostedRunner,
     key: SessionKey,
     id: string,
     position: number,
-    frames: FrameEncoder | undefined,
-  ): Promise<FollowedRun> {
+    format: RunFormat<Body>,
+  ): Promise<FollowedRun<Body>> {
     const { sessionService } = runner;
     const request = this.#hub.inFlightRequest(key, id);
     let stored = await findReadRun(sessionService, key, id);
     // The session records a request when its run begins, shortly before its message is stored.
-    if (request && (!stored || request.waitsToContinue)) return this.#followRequest(runner, request, position, frames);
+    if (request && (!stored || request.waitsToContinue)) return this.#followRequest(runner, request, position, format);
     // The run keeps its end, but the request is in progress.
     const isAttempt = stored?.open && stored.end;
     if (stored && stored.invocationId !== id && !isAttempt)
-      return this.follow(runner, key, stored.invocationId, position, frames);
+      return this.follow(runner, key, stored.invocationId, position, format);
     if (stored?.open) {
       if (stored.open.heldUntilMs <= this.#options.platform.now()) await this.#hub.unfinished.search();
       const log = await this.#findStarted(runner, key, id);
-      if (log && !isAfterEnd(log, position)) return this.#read(runner, log, position, frames);
+      if (log && !isAfterEnd(log, position)) return this.#read(runner, log, position, format);
       stored = await findReadRun(sessionService, key, id);
     }
     const session = stored && (await readWithoutState(sessionService, { ...key, config: { numRecentEvents: 0 } }));
     if (!stored || !session) {
       const waiting = session ? undefined : await this.#hub.findWaiting(key, id);
       if (waiting && waiting.invocationId !== id)
-        return this.follow(runner, key, waiting.invocationId, position, frames);
+        return this.follow(runner, key, waiting.invocationId, position, format);
       const refused = stored ? undefined : this.#hub.findRefused(key, id);
-      if (refused) return this.#read(runner, refused, position, frames);
+      if (refused) return this.#read(runner, refused, position, format);
       throw runNotFound(key, id);
     }
     const { invocationId, firstSeq, open } = stored;
@@ -191,24 +195,24 @@ export class RunFollower {
     const first = await this.#readers.nextPage(key.userId, pages);
     if (first.done === true && !open) return { invocationId, body: undefined };
     const earlier: EarlierFrames = { first: first.value, pages, untilPosition };
-    return { invocationId, body: this.#readers.join(log, position, frames, earlier) };
+    return { invocationId, body: this.#readers.join(log, position, format, earlier) };
   }
 
   /** Reads the run of a request that was not stored when it was looked up. */
-  async #followRequest(
+  async #followRequest<Body>(
     runner: HostedRunner,
     request: ActiveRun,
     position: number,
-    frames: FrameEncoder | undefined,
-  ): Promise<FollowedRun> {
+    format: RunFormat<Body>,
+  ): Promise<FollowedRun<Body>> {
     const { log, key } = request;
     const { requestId = '' } = log;
-    if (!request.waitsToContinue) return this.#read(runner, log, position, frames);
+    if (!request.waitsToContinue) return this.#read(runner, log, position, format);
     // The run that an answer continues is known only when the answer is stored.
     const hasBegun = await request.whenBegun();
     if (!hasBegun && !(await runner.sessionService.findRun({ ...key, id: requestId })))
       throw runNotFound(key, requestId);
-    return this.follow(runner, key, hasBegun ? log.invocationId : requestId, position, frames);
+    return this.follow(runner, key, hasBegun ? log.invocationId : requestId, position, format);
   }
 
   /**

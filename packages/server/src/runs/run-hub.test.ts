@@ -11,14 +11,14 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { Gate } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
 import { ServerBusyError, TooManyReadersError, UserLimitError } from '../errors.ts';
-import { KEY, keptOf, readAll, readerOf, say, setUp, turn } from './fixtures/played-runs.ts';
+import { keptOf, KEY, readAll, readerOf, readLog, say, setUp, turn } from './fixtures/played-runs.ts';
 import type { RunLog } from './run-log.ts';
-import { SSE_HEARTBEAT } from '../http/responses.ts';
+import { NUMBERED_SSE_FRAMES, SSE_HEARTBEAT } from '../http/run-response.ts';
 
 describe('a run', () => {
   test('is read from its first event to its end', async () => {
     const { hub, play } = setUp();
-    expect(await readAll(hub.readers.read(play([say('one'), say('two')])))).toEqual(['1 one', '2 two']);
+    expect(await readAll(readLog(hub, play([say('one'), say('two')])))).toEqual(['1 one', '2 two']);
   });
 
   test('unlocks its session if its frames cannot be recorded', async () => {
@@ -34,10 +34,10 @@ describe('a run', () => {
     const gate = new Gate();
     const log = play([say('one'), gate, say('two')]);
     await gate.reached;
-    await readerOf(hub.readers.read(log)).cancel();
+    await readerOf(readLog(hub, log)).cancel();
     gate.open();
     await log.ended;
-    expect(await readAll(hub.readers.read(log, 1e9))).toEqual(['2 two']);
+    expect(await readAll(readLog(hub, log, 1e9))).toEqual(['2 two']);
   });
 
   test('is read by several readers, each from its own position', async () => {
@@ -46,8 +46,8 @@ describe('a run', () => {
     const log = play([say('one', true), say('two', true), gate, say('three')]);
     await gate.reached;
     const numbers = keptOf(log).map((frame) => frame.split(' ')[0] ?? '');
-    const all = readAll(hub.readers.read(log));
-    const rest = readAll(hub.readers.read(log, Math.round(Number(numbers[0]) * 1e9)));
+    const all = readAll(readLog(hub, log));
+    const rest = readAll(readLog(hub, log, Math.round(Number(numbers[0]) * 1e9)));
     gate.open();
     expect(await all).toEqual([`${numbers[0]} one`, `${numbers[1]} two`, '1 three']);
     expect(await rest).toEqual([`${numbers[1]} two`, '1 three']);
@@ -58,7 +58,7 @@ describe('a run', () => {
     const { hub, play, reported } = setUp();
     const failure = new AgentError('no');
     const log = play([say('one'), failure]);
-    expect(await readAll(hub.readers.read(log))).toEqual(['1 one', expect.stringMatching(/^1\.\d{1,9} AGENT$/)]);
+    expect(await readAll(readLog(hub, log))).toEqual(['1 one', expect.stringMatching(/^1\.\d{1,9} AGENT$/)]);
     expect(reported).toEqual([failure]);
   });
 
@@ -66,7 +66,7 @@ describe('a run', () => {
     const { hub, play, reported } = setUp();
     const gate = new Gate();
     const log = play([say('one'), gate, StorageError.of('the database', new Error('no'))], { leavesRunOpen: true });
-    const reading = readAll(hub.readers.read(log));
+    const reading = readAll(readLog(hub, log));
     gate.open();
     expect(await reading).toEqual(['1 one', 'retry: 2000', '- RUN_GOES_ON']);
     expect(hub.find(KEY, log.invocationId)).toBeUndefined();
@@ -107,7 +107,7 @@ describe('a run', () => {
     const log = play([say('one'), gate, say('two')]);
     await gate.reached;
     hub.inFlightRun(KEY, log.invocationId)?.cancel();
-    expect((await readAll(hub.readers.read(log))).at(-1)).toMatch(/^1\.\d{1,9} RUN_ABORTED$/);
+    expect((await readAll(readLog(hub, log))).at(-1)).toMatch(/^1\.\d{1,9} RUN_ABORTED$/);
     expect(log.end?.failure?.message).toBe('the run was cancelled');
   });
 
@@ -150,7 +150,7 @@ describe('a run', () => {
       actions: { endOfAgent: true, stateDelta: { a: 1 } },
     });
     const log = play([say('one'), agentState, withState, say('two')]);
-    expect(await readAll(hub.readers.read(log))).toEqual(['1 one', '3 state and more', '4 two']);
+    expect(await readAll(readLog(hub, log))).toEqual(['1 one', '3 state and more', '4 two']);
   });
 });
 
@@ -184,7 +184,7 @@ describe('a run resumed by the server', () => {
     const [taken, said] = [new Gate(), new Gate()];
     const log = play([said, say('one')], { invocationId: 'e-left', resumes: 'e-expected', taken, beginOffset: 4 });
     expect([log.invocationId, hub.inFlightRun(KEY, 'e-expected')?.log]).toEqual(['e-expected', log]);
-    const reading = readAll(hub.readers.read(log));
+    const reading = readAll(readLog(hub, log));
     taken.open();
     await said.reached;
     expect([log.invocationId, hub.find(KEY, 'e-left')]).toEqual(['e-left', log]);
@@ -248,7 +248,7 @@ describe('the hub', () => {
     ];
     await Promise.all(gates.slice(0, 2).map((gate) => gate.reached));
     const ofBob = play([say('b0'), say('b1'), say('b2'), gates[2] ?? new Gate()], { key: { ...KEY, userId: 'bob' } });
-    const received = readAll(hub.readers.read(ofBob));
+    const received = readAll(readLog(hub, ofBob));
     await gates[2]?.reached;
     expect(ofBob.count).toBe(3);
     expect(larger.count).toBeLessThan(6);
@@ -261,7 +261,7 @@ describe('the hub', () => {
     const { hub, play } = setUp({ maxKeptChars: 2000, maxKeptRuns: 0 });
     const events = Array.from({ length: 6 }, (_none, index) => say(`${index}`));
     const run = play(events);
-    const unread = readerOf(hub.readers.read(run));
+    const unread = readerOf(readLog(hub, run));
     await run.ended;
     const gates = [new Gate(), new Gate()];
     const next = play([...events, ...events, gates[0] ?? new Gate()]);
@@ -279,8 +279,8 @@ describe('the hub', () => {
   test('limits the readers of one run', () => {
     const { hub, play } = setUp({ maxReadersPerRun: 1 });
     const log = play([new Gate()]);
-    hub.readers.read(log);
-    expect(() => hub.readers.read(log)).toThrow(TooManyReadersError);
+    readLog(hub, log);
+    expect(() => readLog(hub, log)).toThrow(TooManyReadersError);
   });
 
   test('disconnects stalled readers, but not active ones, when others need their place', async () => {
@@ -288,13 +288,13 @@ describe('the hub', () => {
     const gate = new Gate();
     const log = play([say('one'), gate, say('two')]);
     await gate.reached;
-    const gone = readerOf(hub.readers.read(log));
+    const gone = readerOf(readLog(hub, log));
     await gone.read();
     const beat = gone.read();
-    const neverRead = readerOf(hub.readers.read(log));
-    const lives = readAll(hub.readers.read(log));
+    const neverRead = readerOf(readLog(hub, log));
+    const lives = readAll(readLog(hub, log));
     await turn(platform);
-    expect(() => hub.readers.read(log)).toThrow(TooManyReadersError);
+    expect(() => readLog(hub, log)).toThrow(TooManyReadersError);
     await turn(platform);
     platform.advance(1000);
     expect(log.readers.size).toBe(1);
@@ -303,7 +303,7 @@ describe('the hub', () => {
       expect(new TextDecoder().decode((await reader.read()).value)).toContain('"code":"SLOW_READER"');
       expect((await reader.read()).done).toBe(true);
     }
-    const late = readAll(hub.readers.read(log));
+    const late = readAll(readLog(hub, log));
     gate.open();
     expect([await late, await lives]).toEqual([
       ['1 one', '2 two'],
@@ -320,8 +320,8 @@ describe('the hub', () => {
     const runAsync = () => expect.unreachable();
     const runner = { appName: KEY.appName, sessionService: new InMemorySessionService({ platform }), runAsync };
     const follow = async ({ key, invocationId }: RunLog) =>
-      readerOf((await hub.follower.follow(runner, key, invocationId, 0)).body ?? '');
-    const lives = readAll(hub.readers.read(log));
+      readerOf((await hub.follower.follow(runner, key, invocationId, 0, NUMBERED_SSE_FRAMES)).body ?? '');
+    const lives = readAll(readLog(hub, log));
     const takesNothing = await follow(log);
     await expect(follow(log)).rejects.toThrow(UserLimitError);
     await follow(ofBob);
@@ -436,7 +436,7 @@ describe('draining', () => {
     const { hub, play } = setUp();
     const gate = new Gate();
     const log = play([gate, say('one')]);
-    const frames = readAll(hub.readers.read(log));
+    const frames = readAll(readLog(hub, log));
     const drained = hub.drain(1000);
     gate.open();
     await drained;
@@ -449,7 +449,7 @@ describe('draining', () => {
     const gate = new Gate();
     const log = play([gate, say('one')]);
     const drained = hub.drain(1000);
-    const frames = readAll(hub.readers.read(log));
+    const frames = readAll(readLog(hub, log));
     gate.open();
     await drained;
     expect(await frames).toEqual(['retry: 2000', '1 one']);
@@ -459,7 +459,7 @@ describe('draining', () => {
     const { hub, play, platform } = setUp();
     const gate = new Gate();
     const log = play([gate, say('chunk', true), say('committed'), say('never')]);
-    const frames = readAll(hub.readers.read(log));
+    const frames = readAll(readLog(hub, log));
     const drained = hub.drain(1000);
     platform.advance(500);
     gate.open();
@@ -481,7 +481,7 @@ describe('draining', () => {
   test('ends a run whose end cannot be stored with RUN_GOES_ON for its readers, and reports why', async () => {
     const { hub, play, platform, reported } = setUp();
     const log = play([say('one'), new Promise<never>(() => undefined)]);
-    const frames = readAll(hub.readers.read(log));
+    const frames = readAll(readLog(hub, log));
     await log.firstFrame;
     const drained = hub.drain(1000);
     platform.advance(2000);

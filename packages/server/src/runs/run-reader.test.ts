@@ -1,15 +1,15 @@
 import { createEvent } from '@eventloom/core';
 import { Gate } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
-import { type FrameEncoder, NUMBERED_SSE_FRAMES, SSE_FRAMES } from '../http/responses.ts';
-import { keptOf, readAll, readerOf, readTexts, say, setUp, shorten } from './fixtures/played-runs.ts';
+import { NUMBERED_SSE_FRAMES, SSE_FRAMES, SseFormat } from '../http/run-response.ts';
+import { keptOf, readAll, readerOf, readLog, readTexts, say, setUp, shorten } from './fixtures/played-runs.ts';
 
 describe('writes to a reader', () => {
   test('are batched: one for the first event and one for all others of the same tick', async () => {
     const { hub, play, platform } = setUp();
     const [gate, end] = [new Gate(), new Gate()];
     const run = play([gate, say('one'), say('two'), say('three'), end]);
-    const reader = readerOf(hub.readers.read(run));
+    const reader = readerOf(readLog(hub, run));
     const decoder = new TextDecoder();
     const first = reader.read();
     gate.open();
@@ -24,7 +24,7 @@ describe('writes to a reader', () => {
     const { hub, play, platform } = setUp({ heartbeatMs: 15_000 });
     const end = new Gate();
     const run = play([say('one'), end]);
-    const reader = readerOf(hub.readers.read(run));
+    const reader = readerOf(readLog(hub, run));
     await reader.read();
     const beat = reader.read();
     await end.reached;
@@ -35,7 +35,7 @@ describe('writes to a reader', () => {
   test('end with an error frame if the client does not read', async () => {
     const { hub, play, platform } = setUp({ heartbeatMs: 1000 });
     const run = play([say('one'), new Gate()]);
-    const stream = hub.readers.read(run);
+    const stream = readLog(hub, run);
     platform.advance(2000);
     const [received = ''] = await readTexts(stream);
     expect(shorten(received)).toBe('- SLOW_READER');
@@ -46,7 +46,7 @@ describe('writes to a reader', () => {
 
   test('end with a closed connection if the client does not read the error frame', async () => {
     const { hub, play, platform } = setUp({ heartbeatMs: 1000 });
-    const stream = hub.readers.read(play([say('one'), new Gate()]));
+    const stream = readLog(hub, play([say('one'), new Gate()]));
     platform.advance(3000);
     await expect(readTexts(stream)).rejects.toThrow('read nothing');
   });
@@ -63,7 +63,7 @@ describe('a large event', () => {
     const event = eventOf(`x${'😀'.repeat(MEBI)}`);
     const run = play([event, say('end')]);
     await run.ended;
-    const reader = readerOf(hub.readers.read(run));
+    const reader = readerOf(readLog(hub, run));
     let text = '';
     const counts = new Set<number>();
     for (let next = await reader.read(); !next.done; next = await reader.read()) {
@@ -81,7 +81,7 @@ describe('a large event', () => {
     const run = play([eventOf('x'.repeat(1.5 * MEBI))]);
     await run.ended;
     const readFirst = async (): Promise<string> => {
-      const reader = readerOf(hub.readers.read(run));
+      const reader = readerOf(readLog(hub, run));
       return decoder.decode((await reader.read()).value);
     };
     const firsts: string[] = [];
@@ -102,7 +102,7 @@ describe('a large event', () => {
     const { hub, play, platform } = setUp(limits);
     const run = play([eventOf('x'.repeat(MEBI)), new Gate()]);
     await run.firstFrame;
-    const reader = readerOf(hub.readers.read(run));
+    const reader = readerOf(readLog(hub, run));
     await reader.read();
     hub.readers.askToReconnect();
     platform.advance(4000);
@@ -114,7 +114,7 @@ describe('a large event', () => {
     const gate = new Gate();
     const run = play([eventOf('x'.repeat(MEBI)), gate, say('end')]);
     await run.firstFrame;
-    const reader = readerOf(hub.readers.read(run));
+    const reader = readerOf(readLog(hub, run));
     let text = decoder.decode((await reader.read()).value);
     hub.readers.askToReconnect();
     gate.open();
@@ -125,12 +125,13 @@ describe('a large event', () => {
 });
 
 describe('a format whose writer throws', () => {
-  const broken = (from: number): FrameEncoder => ({
-    encode(json, position = 0) {
-      if (position >= from * 1e9) throw new TypeError('the writer is broken');
-      return `data: ${json}\n\n`;
-    },
-  });
+  const broken = (from: number): SseFormat =>
+    new SseFormat({
+      encode(json, position = 0) {
+        if (position >= from * 1e9) throw new TypeError('the writer is broken');
+        return `data: ${json}\n\n`;
+      },
+    });
 
   test.each([
     ['at its first event', 1],
@@ -140,7 +141,7 @@ describe('a format whose writer throws', () => {
     const [gate, end] = [new Gate(), new Gate()];
     const run = play([gate, say('one'), end, say('two'), say('three')]);
     const cut = readTexts(hub.readers.read(run, undefined, broken(from)));
-    const whole = readAll(hub.readers.read(run));
+    const whole = readAll(readLog(hub, run));
     gate.open();
     await end.reached;
     platform.advance(0);
@@ -183,8 +184,8 @@ describe('a format that omits frames', () => {
       yield [{ position: 1e9, json: JSON.stringify(say('one')) }];
       yield [{ position: 2e9, json: JSON.stringify(say('two')) }];
     }
-    const frames: FrameEncoder = { encode: (json, position) => (position === 1e9 ? '' : `data: ${json}\n\n`) };
-    const stream = hub.readers.read(run, 0, frames, { pages: pages(), untilPosition: 2e9 });
+    const format = new SseFormat({ encode: (json, position) => (position === 1e9 ? '' : `data: ${json}\n\n`) });
+    const stream = hub.readers.read(run, 0, format, { pages: pages(), untilPosition: 2e9 });
     expect(await readAll(stream)).toEqual(['- two']);
   });
 });
@@ -194,7 +195,7 @@ describe('a cancelled connection', () => {
     const { hub, play, platform } = setUp();
     const [gate, end] = [new Gate(), new Gate()];
     const run = play([say('one'), gate, say('two'), end]);
-    const reader = readerOf(hub.readers.read(run));
+    const reader = readerOf(readLog(hub, run));
     await reader.read();
     const next = reader.read();
     gate.open();
@@ -209,7 +210,7 @@ describe('a cancelled connection', () => {
     const { hub, play, platform } = setUp({ heartbeatMs: 1000 });
     const end = new Gate();
     const run = play([end]);
-    const reader = readerOf(hub.readers.read(run));
+    const reader = readerOf(readLog(hub, run));
     const [follower] = run.readers;
     const beat = reader.read();
     await end.reached;
@@ -219,7 +220,7 @@ describe('a cancelled connection', () => {
     await reader.cancel();
     platform.advance(5000);
     const drained = hub.drain(1000);
-    follower?.say('late');
+    follower?.askToReconnect();
     end.open();
     await drained;
     expect(await next).toEqual({ done: true, value: undefined });
@@ -236,12 +237,9 @@ describe('a reader that starts with stored events', () => {
       yield [frame(1, 'one'), frame(2, 'two')];
       yield [frame(3, 'three')];
     }
-    expect(await readAll(hub.readers.read(run, 0, undefined, { pages: pages(), untilPosition: 4e9 }))).toEqual([
-      '1 one',
-      '2 two',
-      '3 three',
-      '5 five',
-    ]);
+    expect(
+      await readAll(hub.readers.read(run, 0, NUMBERED_SSE_FRAMES, { pages: pages(), untilPosition: 4e9 })),
+    ).toEqual(['1 one', '2 two', '3 three', '5 five']);
   });
 
   test('ends with a reported error if they cannot be read, and the run continues', async () => {
@@ -252,7 +250,9 @@ describe('a reader that starts with stored events', () => {
       yield [frame(1, 'one')];
       throw new TypeError('the storage failed');
     }
-    const received = await readAll(hub.readers.read(run, 0, undefined, { pages: pages(), untilPosition: 1e9 }));
+    const received = await readAll(
+      hub.readers.read(run, 0, NUMBERED_SSE_FRAMES, { pages: pages(), untilPosition: 1e9 }),
+    );
     expect(received).toEqual(['1 one', '- INTERNAL']);
     expect(reported).toEqual([new TypeError('the storage failed')]);
     expect(run.readers.size).toBe(0);
@@ -269,7 +269,7 @@ describe('an event larger than the memory limit', () => {
   test('reaches active readers, even with a small event directly after it', async () => {
     const { hub, play } = setUp({ maxRunChars: 300 });
     const run = play([say('one'), huge, say('two')]);
-    const stream = hub.readers.read(run);
+    const stream = readLog(hub, run);
     await run.ended;
     expect((await readAll(stream)).map((frame) => frame.split(' ')[1]?.slice(0, 3))).toEqual(['one', 'yyy', 'two']);
   });
@@ -286,7 +286,7 @@ describe('a reader that falls behind the kept frames', () => {
   test('of a completed run does not get RUN_GOES_ON', async () => {
     const { hub, play } = setUp({ maxRunChars: 300 });
     const run = play([say('one'), say('two'), say('three'), say('four')]);
-    const stream = hub.readers.read(run);
+    const stream = readLog(hub, run);
     await run.ended;
     const [received = ''] = await readTexts(stream);
     expect([shorten(received), received.includes('continues')]).toEqual(['- SLOW_READER', false]);
@@ -296,7 +296,7 @@ describe('a reader that falls behind the kept frames', () => {
     const { hub, play } = setUp({ maxRunChars: 300 });
     const gate = new Gate();
     const run = play([say('one'), say('two'), say('three'), say('four'), gate, say('five')]);
-    const stream = hub.readers.read(run);
+    const stream = readLog(hub, run);
     await gate.reached;
     expect(run.gonePosition).toBeGreaterThan(0);
     const [received = ''] = await readTexts(stream);
@@ -314,16 +314,19 @@ describe('an event with an error', () => {
 
   test('keeps its code and message in a plain frame, without the member error, at which ADK clients would end', () => {
     const { error: _, ...plain } = event;
-    expect(SSE_FRAMES.encode(json, 1)).toBe(`data: ${JSON.stringify(plain)}\n\n`);
+    expect(SSE_FRAMES.whole([{ position: 1, json }])).toBe(`data: ${JSON.stringify(plain)}\n\n`);
   });
 
   test('is whole in a numbered frame', () => {
-    expect(NUMBERED_SSE_FRAMES.encode(json, 65_536)).toMatch(/^id: .*\ndata: \{.*"error":\{"type":"SAFETY"/);
+    expect(NUMBERED_SSE_FRAMES.whole([{ position: 65_536, json }])).toMatch(
+      /^id: .*\ndata: \{.*"error":\{"type":"SAFETY"/,
+    );
   });
 
   test('keeps a text that looks like an error, and the last frame of a run that failed', () => {
     const said = JSON.stringify({ content: { parts: [{ text: '"error":{' }] }, state: { error: { type: 'x' } } });
     const failed = JSON.stringify({ error: 'failed', code: 'MODEL' });
-    for (const frame of [said, failed]) expect(SSE_FRAMES.encode(frame, 1)).toBe(`data: ${frame}\n\n`);
+    for (const frame of [said, failed])
+      expect(SSE_FRAMES.whole([{ position: 1, json: frame }])).toBe(`data: ${frame}\n\n`);
   });
 });

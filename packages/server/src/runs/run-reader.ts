@@ -2,8 +2,9 @@ import type { Platform } from '@eventloom/core';
 import type { ErrorBody } from '@eventloom/core/wire';
 import { RunGoesOnError, SlowReaderError } from '../errors.ts';
 import { errorBody } from '../http/error-response.ts';
-import { encodeFrames, type FrameEncoder, runPath, SSE_HEARTBEAT, SSE_RETRY } from '../http/responses.ts';
-import { LARGE_CHARS, LargeText, MAX_WRITE_CHARS } from './large-text.ts';
+import { runPath } from '../http/responses.ts';
+import type { RequestQuota } from '../http/user-quotas.ts';
+import { MAX_WRITE_CHARS } from './large-text.ts';
 import { formatPosition, type RunLog } from './run-log.ts';
 import type { RunReaders } from './run-readers.ts';
 import type { RunFrame } from './run-relay.ts';
@@ -22,16 +23,61 @@ export interface EarlierFrames {
   readonly untilPosition: number;
 }
 
+/** The form in which a reader gets the frames of a run: the body of a response (`SseFormat`), or the frames (`FRAMES`). */
+export interface RunFormat<Body> {
+  /** Returns all frames of a run that has ended. */
+  whole(frames: readonly RunFrame[]): Body;
+  /** Returns a stream that the reader fills: it gives the reader a sink, and passes on when the client reads or leaves. */
+  open(reader: RunReader): Body;
+}
+
+/** The end of a stream: that of the run, or an error that is not a frame of the run. */
+export interface StreamEnd {
+  readonly error?: ErrorBody | undefined;
+  /** True if the run continues, so that the client is to reconnect. Default false. */
+  readonly reconnects?: boolean | undefined;
+}
+
+/** The stream to which a reader sends. Nothing is sent after `close` or `fail`. */
+export interface RunSink {
+  /**
+   * Sends frames, and the end of the stream, unless the frames are so many that the client has to read them first.
+   * @returns `nothing` if there are no frames, or the protocol omits all of them; `ended` if the end was sent
+   */
+  send(frames: readonly RunFrame[], end?: StreamEnd): 'nothing' | 'sent' | 'ended';
+  sendHeartbeat(): void;
+  /** Asks the client to reconnect when the stream ends. */
+  sendRetry(): void;
+  /** True while a large text is sent in parts. */
+  readonly hasParts: boolean;
+  /** Sends the next part of a large text. Returns false if there is none. */
+  sendPart(): boolean;
+  /** Drops the parts that are not sent. */
+  release(): void;
+  close(): void;
+  fail(error: Error): void;
+}
+
 /**
- * One connection that reads a log as server-sent events. It has a position and no frames: a slow reader falls behind
- * until its next frame was dropped, and is then disconnected with a reason. Only a large text, which is written in parts, stays in memory
- * until the connection has taken it; it counts as a response that the user's clients have not read.
+ * One connection that reads a log. It has a position and no frames: a slow reader falls behind until its next frame was dropped, and is
+ * then disconnected with a reason. Only a large text, which is written in parts, stays in memory until the connection has taken it; it
+ * counts as a response that the user's clients have not read.
  *
  * The first frame is written at once; further frames of the same tick are joined into one write.
+ *
+ * | state | field | when the client reads (`pull`) | when frames come (`notify`) | at a heartbeat |
+ * |---|---|---|---|---|
+ * | earlier events | `#earlier` | the next page is sent | | counts as missed, without a read |
+ * | behind | none | the frames after `#position` are sent, or it waits | | counts as missed, without a read |
+ * | waiting | `#onMore` | | they are sent | a heartbeat is sent |
+ * | gathering | `isGathering` | it waits | they are sent at the end of the tick, or of the log | as before |
+ * | large text | `#sink.hasParts` | the next part is sent | | counts as missed, without a read |
+ * | leaving | `#leaving` | the stream is closed | | |
+ * | closed | no `#sink` | | | |
+ *
+ * After `MAX_MISSED_BEATS`, or a probe that the client does not answer, a reader is leaving; after `limits.heartbeatMs` its stream fails.
  */
 export class RunReader {
-  /** The bytes of the response. */
-  readonly stream: ReadableStream<Uint8Array<ArrayBuffer>>;
   /**
    * The log that is read. Undefined once the stream is closed, so that a connection that never takes its last bytes
    * keeps no events in memory.
@@ -39,20 +85,16 @@ export class RunReader {
   #log: RunLog | undefined;
   readonly #readers: RunReaders;
   readonly #platform: Platform;
-  readonly #frames: FrameEncoder;
-  readonly #encoder = new TextEncoder();
   /** The position of the last frame that was written; undefined for the beginning of the log. */
   #position: number | undefined;
   #earlier: EarlierFrames | undefined;
   #first: readonly RunFrame[] | undefined;
-  /** The controller of the stream. Undefined once the stream is closed, failed or cancelled: nothing can be written any more. */
-  #controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>> | undefined;
+  /** Undefined before the stream is opened, and once it is closed, failed or cancelled: nothing can be sent then. */
+  #sink: RunSink | undefined;
   /** Continues the connection that waits for further frames; undefined if none waits. */
   #onMore: (() => void) | undefined;
   /** True from a write to the end of its tick: frames that arrive in between are joined into the next write. */
   isGathering = false;
-  /** The large text that is being written. */
-  #large: LargeText | undefined;
   #hasWritten = false;
   #missedBeats = 0;
   /** Set while a probe runs: true once the connection has read since. */
@@ -63,7 +105,6 @@ export class RunReader {
 
   /**
    * @param position position of the last frame that this reader has
-   * @param frames writes the frames in the reader's own format
    * @param earlier stored events that this reader gets before the frames of the log
    */
   constructor(
@@ -71,24 +112,20 @@ export class RunReader {
     platform: Platform,
     log: RunLog,
     position: number | undefined,
-    frames: FrameEncoder,
     earlier?: EarlierFrames,
   ) {
     this.#readers = readers;
     this.#platform = platform;
     this.#log = log;
     this.#position = position;
-    this.#frames = frames;
     this.#earlier = earlier;
     this.#first = earlier?.first ?? undefined;
-    // Nothing is read before the connection asks for it, so the log is the only buffer.
-    this.stream = new ReadableStream<Uint8Array<ArrayBuffer>>(this, { highWaterMark: 0 });
     log.readers.add(this);
   }
 
   /** Called by the stream when it is created. */
-  start(controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>): void {
-    this.#controller = controller;
+  start(sink: RunSink): void {
+    this.#sink = sink;
   }
 
   /** Called by the stream when the connection is closed by the client. */
@@ -110,7 +147,7 @@ export class RunReader {
       this.#missedBeats = 0;
     } else if (this.#onMore) {
       this.#missedBeats = 0;
-      this.say(SSE_HEARTBEAT);
+      this.#sendHeartbeat();
       this.#hasWritten = false;
     } else if (++this.#missedBeats >= MAX_MISSED_BEATS) {
       this.#disconnect('the client read nothing for too long and was disconnected; follow the run again');
@@ -119,7 +156,7 @@ export class RunReader {
 
   /** Disconnects this reader soon unless it reads, because other readers need its place. */
   probe(): void {
-    if (this.#cancelProbe || !this.#controller) return;
+    if (this.#cancelProbe || !this.#sink) return;
     this.#probed = false;
     this.#cancelProbe = this.#platform.schedule(PROBE_MS, () => {
       this.#cancelProbe = undefined;
@@ -129,47 +166,37 @@ export class RunReader {
         );
       this.#probed = undefined;
     });
-    if (this.#onMore) this.say(SSE_HEARTBEAT);
+    if (this.#onMore) this.#sendHeartbeat();
   }
 
-  /**
-   * Writes a text: frames of the log, a heartbeat or a comment. The parts of a large text are written as the connection
-   * takes them. Ends the connection if the user has no room for it.
-   */
-  say(text: string): void {
-    if (this.#large) return this.#large.add(text);
-    if (this.#log && text.length > LARGE_CHARS) {
-      try {
-        this.#large = new LargeText(text, this.#readers.hold(this.#log.key.userId, text.length));
-        return this.#writePart(this.#large);
-      } catch (error) {
-        this.#sayLast(error);
-        this.#close()?.close();
-      }
-    }
-    this.#enqueue(text);
+  #sendHeartbeat(): void {
+    this.#sink?.sendHeartbeat();
+    this.#noteWritten();
   }
 
-  #writePart(large: LargeText): void {
-    const { part, isLast } = large.next();
-    if (isLast) this.#large = undefined;
-    this.#enqueue(part);
+  /** Asks the client to reconnect, so that it reaches another process. */
+  askToReconnect(): void {
+    this.#sink?.sendRetry();
+    this.#noteWritten();
   }
 
-  #enqueue(text: string): void {
-    if (!this.#controller) return;
+  #noteWritten(): void {
     this.#hasWritten = true;
-    this.#controller.enqueue(this.#encoder.encode(text));
     this.#onMore?.();
     this.#onMore = undefined;
+  }
+
+  /** Counts a large text until it is released. @throws SlowReaderError if the user has no room for it */
+  holdChars(chars: number): Pick<RequestQuota, 'release'> | undefined {
+    return this.#log && this.#readers.hold(this.#log.key.userId, chars);
   }
 
   /** Called by the stream when the connection can take more. */
   pull(): Promise<void> | undefined {
     if (this.#leaving) return this.#leave(this.#leaving);
     if (this.#probed === false) this.#probed = true;
-    if (this.#large) {
-      this.#writePart(this.#large);
+    if (this.#sink?.sendPart()) {
+      this.#hasWritten = true;
       return undefined;
     }
     const log = this.#log;
@@ -188,14 +215,14 @@ export class RunReader {
       frames ??= (await this.#readers.nextPage(userId, pages)).value || undefined;
     } catch (error) {
       // Only this reader ends, because the run does not depend on it.
-      this.#sayLast(error);
+      this.#send([], { error: errorBody(error) });
       this.#close(error)?.close();
       return;
     }
-    if (!this.#controller) return;
+    if (!this.#sink) return;
     if (frames) {
       // If the protocol omits all frames of a page, the next page is read.
-      if (!this.#encodeAndSay(() => encodeFrames(frames, this.#frames))) await this.pull();
+      if (this.#send(frames) === 'nothing') await this.pull();
       return;
     }
     this.#earlier = undefined;
@@ -207,31 +234,35 @@ export class RunReader {
   #write(log: RunLog): boolean {
     const position = this.#position ?? log.beginPosition;
     if (position < log.gonePosition) {
-      this.#sayLast(tooSlow(log));
-      this.#close()?.close();
+      this.#end(tooSlow(log));
       return true;
     }
-    let text = '';
-    let isLast: boolean;
+    const frames = log.framesAfter(position, MAX_WRITE_CHARS);
+    this.#position = frames.at(-1)?.position ?? this.#position;
+    const isAtEnd = log.end && (this.#position ?? position) >= log.lastPosition;
+    const sent = this.#send(frames, isAtEnd ? endOf(log) : undefined);
+    if (sent === 'ended') this.#close()?.close();
+    else if (sent === 'sent') this.#readers.gather(this);
+    return sent !== 'nothing';
+  }
+
+  /** Sends frames: see `RunSink.send`. If that fails, the stream is closed. */
+  #send(frames: readonly RunFrame[], end?: StreamEnd): 'nothing' | 'sent' | 'ended' {
     try {
-      for (const frame of log.framesAfter(position, MAX_WRITE_CHARS)) {
-        text += this.#frames.encode(frame.json, frame.position);
-        this.#position = frame.position;
-      }
-      const { end } = log;
-      const isAtEnd = end !== undefined && (this.#position ?? position) >= log.lastPosition;
-      isLast = isAtEnd && text.length <= MAX_WRITE_CHARS;
-      // The reason is not a frame of the run. It has no number, so a client that reconnects skips no frame.
-      if (isLast && end?.kind === 'left') text += SSE_RETRY + this.#ending(end.failure, addressOf(log, end.failure));
-      else if (isLast) text += this.#frames.end ?? '';
+      const sent = this.#sink?.send(frames, end) ?? 'ended';
+      if (sent !== 'nothing') this.#noteWritten();
+      return sent;
     } catch (error) {
-      this.#cut(error);
-      return true;
+      if (SlowReaderError.isInstance(error)) this.#end(error);
+      else this.#cut(error);
+      return 'ended';
     }
-    if (text !== '') this.say(text);
-    if (isLast) this.#close()?.close();
-    else if (text !== '') this.#readers.gather(this);
-    return isLast || text !== '';
+  }
+
+  /** Ends the stream with an error that is not a frame of the run. */
+  #end(error: Error): void {
+    this.#send([], { error: errorBody(error) });
+    this.#close()?.close();
   }
 
   /**
@@ -241,65 +272,42 @@ export class RunReader {
   #cut(error: unknown): void {
     const cut = cutError(errorBody(error).error);
     causesOfCuts.set(cut, error);
-    this.#close(error)?.error(cut);
-  }
-
-  /** Writes the text that the encoder returns. Returns false if it is empty. */
-  #encodeAndSay(encode: () => string): boolean {
-    let text: string;
-    try {
-      text = encode();
-    } catch (error) {
-      this.#cut(error);
-      return true;
-    }
-    if (text !== '') this.say(text);
-    return text !== '';
-  }
-
-  #sayLast(error: unknown): void {
-    this.#encodeAndSay(() => this.#ending(error));
-  }
-
-  /** Returns the last text of a stream that ends before its run. It is not a frame of the run and has no position. */
-  #ending(error: unknown, more: Pick<ErrorBody, 'run'> = {}): string {
-    return this.#frames.encode(JSON.stringify({ ...errorBody(error), ...more }), undefined) + (this.#frames.end ?? '');
+    this.#close(error)?.fail(cut);
   }
 
   #disconnect(why: string): void {
     // The client has a part of an event.
-    if (this.#large) return this.#close()?.error(cutError(why));
-    this.#sayLast(new SlowReaderError(why));
-    const controller = this.#close();
-    if (!controller) return;
+    if (this.#sink?.hasParts) return this.#close()?.fail(cutError(why));
+    this.#send([], { error: errorBody(new SlowReaderError(why)) });
+    const sink = this.#close();
+    if (!sink) return;
     // The reason is queued for a connection that may never read again, and that is then ended with an error. Some
     // runtimes cannot do that with a closed stream, so the stream is closed later.
     const cut = (): void => {
       this.#leaving = undefined;
-      controller.error(cutError(why));
+      sink.fail(cutError(why));
     };
-    this.#leaving = { controller, cancelCut: this.#platform.schedule(this.#readers.heartbeatMs, cut, { idle: true }) };
+    this.#leaving = { sink, cancelCut: this.#platform.schedule(this.#readers.heartbeatMs, cut, { idle: true }) };
   }
 
   /** Closes the stream of a disconnected client that has read the reason. */
-  #leave({ controller, cancelCut }: LeavingConnection): undefined {
+  #leave({ sink, cancelCut }: LeavingConnection): undefined {
     this.#leaving = undefined;
     cancelCut();
-    controller.close();
+    sink.close();
   }
 
   /**
    * Ends this reader: it gets no more frames, none of its timers is pending, and nothing can be written. Returns the
-   * controller, once, to the caller that closes the stream or ends it with an error; undefined for a cancelled stream,
+   * sink, once, to the caller that closes the stream or ends it with an error; undefined for a cancelled stream,
    * which is closed already.
    */
-  #close(failure?: unknown): ReadableStreamDefaultController<Uint8Array<ArrayBuffer>> | undefined {
-    const controller = this.#controller;
-    if (!controller) return undefined;
+  #close(failure?: unknown): RunSink | undefined {
+    const sink = this.#sink;
+    if (!sink) return undefined;
     const log = this.#log;
-    this.#controller = undefined;
-    this.#large?.drop();
-    this.#large = undefined;
+    this.#sink = undefined;
+    sink.release();
     this.#log = undefined;
     this.#earlier = undefined;
     this.#first = undefined;
@@ -307,13 +315,15 @@ export class RunReader {
     this.#onMore?.();
     this.#onMore = undefined;
     if (log) this.#readers.closed(this, log, failure);
-    return controller;
+    return sink;
   }
 }
 
-/** Returns the address of a run that continues, for the error that ends its stream. */
-function addressOf({ key, invocationId }: RunLog, reason: Error): Pick<ErrorBody, 'run'> {
-  return RunGoesOnError.isInstance(reason) ? { run: runPath(key, invocationId) } : {};
+/** Returns the end of the stream of a log that has ended. A run that continues has an error, which is not one of its frames. */
+function endOf({ key, invocationId, end }: RunLog): StreamEnd {
+  if (end?.kind !== 'left') return {};
+  const run = RunGoesOnError.isInstance(end.failure) ? { run: runPath(key, invocationId) } : {};
+  return { error: { ...errorBody(end.failure), ...run }, reconnects: true };
 }
 
 /**
@@ -331,7 +341,7 @@ export const causesOfCuts: WeakMap<object, unknown> = new WeakMap();
 
 /** A connection that is closed when its client reads again, and otherwise ended with an error. */
 interface LeavingConnection {
-  readonly controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>;
+  readonly sink: RunSink;
   readonly cancelCut: () => void;
 }
 

@@ -2,12 +2,11 @@ import type { Platform } from '@eventloom/core';
 import { SlowReaderError, TooManyReadersError, UserLimitError } from '../errors.ts';
 import { errorBody } from '../http/error-response.ts';
 import { UserTurns } from '../http/in-turns.ts';
-import { encodeFrames, type FrameEncoder, NUMBERED_SSE_FRAMES, SSE_RETRY } from '../http/responses.ts';
 import { isOverLimit, RequestQuota, type UserQuotas } from '../http/user-quotas.ts';
 import type { ServerLimits } from '../server-limits.ts';
 import { MAX_WRITE_CHARS } from './large-text.ts';
 import type { RunLog } from './run-log.ts';
-import { type EarlierFrames, RunReader } from './run-reader.ts';
+import { type EarlierFrames, type RunFormat, RunReader } from './run-reader.ts';
 
 /** Options of `RunReaders`. */
 interface RunReadersOptions {
@@ -35,18 +34,12 @@ export class RunReaders {
   }
 
   /**
-   * Opens a connection that reads a log as server-sent events. Returns the whole text if the log has ended and is short.
-   * @param position the frames after it are sent; default: the beginning of the log
-   * @param frames writes the frames in the reader's own format
+   * Opens a connection that reads a log. Returns all frames at once if the log has ended and is short.
+   * @param position the frames after it are sent; undefined for the beginning of the log
    * @param earlier stored events to send before the frames
    * @throws TooManyReadersError
    */
-  read(
-    log: RunLog,
-    position?: number,
-    frames: FrameEncoder = NUMBERED_SSE_FRAMES,
-    earlier?: EarlierFrames,
-  ): ReadableStream<Uint8Array<ArrayBuffer>> | string {
+  read<Body>(log: RunLog, position: number | undefined, format: RunFormat<Body>, earlier?: EarlierFrames): Body {
     const { limits, platform } = this.#options;
     if (log.readers.size >= limits.maxReadersPerRun) {
       // A client that disconnected from a silent run is counted until something is sent to it.
@@ -58,17 +51,16 @@ export class RunReaders {
     log.wasRead = true;
     const isWhole = log.end && log.end.kind !== 'left' && !earlier && log.chars < MAX_WRITE_CHARS && !this.#isDraining;
     const from = position ?? log.beginPosition;
-    if (isWhole && from >= log.gonePosition) {
-      return encodeFrames(log.framesAfter(from, Infinity), frames) + (frames.end ?? '');
-    }
-    const reader = new RunReader(this, platform, log, position, frames, earlier);
+    if (isWhole && from >= log.gonePosition) return format.whole(log.framesAfter(from, Infinity));
+    const reader = new RunReader(this, platform, log, position, earlier);
+    const body = format.open(reader);
     const { userId } = log.key;
     const ofUser = this.#byUser.get(userId);
     if (ofUser) ofUser.add(reader);
     else this.#byUser.set(userId, new Set([reader]));
     this.#callOffBeat ??= platform.schedule(limits.heartbeatMs, this.#beat);
-    if (this.#isDraining) reader.say(SSE_RETRY);
-    return reader.stream;
+    if (this.#isDraining) reader.askToReconnect();
+    return body;
   }
 
   readonly #beat = (): void => {
@@ -124,7 +116,7 @@ export class RunReaders {
   /** Asks all clients to reconnect, so that they reach another process. */
   askToReconnect(): void {
     this.#isDraining = true;
-    for (const readers of this.#byUser.values()) for (const reader of readers) reader.say(SSE_RETRY);
+    for (const readers of this.#byUser.values()) for (const reader of readers) reader.askToReconnect();
   }
 
   /** Stops the heartbeats. */
@@ -155,13 +147,8 @@ export class RunReaders {
   }
 
   /** Reads a log for a client that did not start the run. @throws UserLimitError @throws TooManyReadersError */
-  join(
-    log: RunLog,
-    position: number,
-    frames: FrameEncoder | undefined,
-    earlier?: EarlierFrames,
-  ): ReadableStream<Uint8Array<ArrayBuffer>> | string {
+  join<Body>(log: RunLog, position: number, format: RunFormat<Body>, earlier?: EarlierFrames): Body {
     this.checkUser(log.key.userId);
-    return this.read(log, position, frames, earlier);
+    return this.read(log, position, format, earlier);
   }
 }
