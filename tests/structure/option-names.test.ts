@@ -20,6 +20,7 @@ import {
 import { GeminiEmbedder } from '@eventloom/gemini';
 import { AiSdkLlm, aiSdkModels } from '@eventloom/ai-sdk';
 import { openTelemetry, OtlpExporter } from '@eventloom/otel';
+import { studioFiles } from '@eventloom/studio/node';
 import { dev, SpanStore } from '@eventloom/dev';
 import { a2a, RemoteA2AAgent } from '@eventloom/a2a';
 import { DriverArtifactService, InMemoryArtifactService } from '@eventloom/artifacts';
@@ -121,6 +122,7 @@ const CASES: Readonly<Record<string, Case>> = {
     (options: object) => new OtlpExporter({ url: 'http://localhost:4318/v1/traces', ...options }),
   ],
   openTelemetry: ['captureContents', 'captureContent', (options) => openTelemetry(options)],
+  studioFiles: ['folders', 'folder', (options) => studioFiles(options)],
   AiSdkLlm: ['retrys', 'retry', (options) => new AiSdkLlm(openai('gpt-5'), options)],
   aiSdkModels: ['seperator', 'separator', (options) => aiSdkModels({}, options)],
   AgentTool: ['streaminner', 'streamInner', (options: object) => new AgentTool({ agent, ...options })],

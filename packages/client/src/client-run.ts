@@ -201,7 +201,7 @@ export class ClientRun implements AsyncIterable<Event> {
             if (item instanceof ServerError) {
               if (frame.id || !RUN_CONTINUES.test(item.serverCode)) throw item;
               failure = item;
-              // The server answers, and the run may work for long without an event: that is no attempt in vain.
+              // The server answers, and the run may work for long without an event. Such an attempt does not count.
               if (item.serverCode === 'RUN_GOES_ON') attempt = Math.min(attempt, attempts - 2);
               break;
             }

@@ -46,7 +46,11 @@ function openApiDocument(
   { limits, basePath }: Pick<FrontContext, 'limits' | 'basePath'>,
 ): object {
   const paths: Record<string, Record<string, object>> = {};
-  for (const route of routes) (paths[route.path] ??= {})[route.method] = operation(route);
+  for (const route of routes) {
+    // OpenAPI has no parameters of several segments.
+    const path = route.path.replace('+}', '}');
+    (paths[path] ??= {})[route.method] = operation(route);
+  }
   return {
     openapi: '3.1.0',
     info: { title: 'Eventloom', version, description: 'Runs agents in sessions and streams their events.' },

@@ -588,6 +588,9 @@ describe('a custom protocol', () => {
     expect((await ask('GET', '/files/a/b.js')).status).toBe(401);
     const open = await setUp([], { protocols });
     expect((await open.ask('GET', '/files/a/b.js')).text).toBe('a/b.js');
+    // OpenAPI has no parameters of several segments.
+    const { paths } = JSON.parse((await open.ask('GET', '/openapi.json')).text) as { paths: object };
+    expect(Object.keys(paths).filter((path) => path.startsWith('/files'))).toEqual(['/files/{path}']);
   });
 });
 

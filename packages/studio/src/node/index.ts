@@ -1,1 +1,2 @@
+export type { StudioFilesOptions } from './studio-files.ts';
 export { studioFiles } from './studio-files.ts';
