@@ -3,25 +3,39 @@ import { z } from 'zod';
 import {
   type AgentToolConfig,
   type AppOptions,
+  type AuthConfig,
+  type AuthCredential,
   BaseAgent,
   type BaseAgentConfig,
   BaseCodeExecutor,
+  type BasePolicyEngine,
+  BuiltInCodeExecutor,
   type CodeExecutionResult,
   type CreateEventParams,
   type Event,
+  ExampleTool,
+  type ExecuteCodeParams,
   FileArtifactService,
   FunctionTool,
   type GeminiParams,
+  GlobalInstructionPlugin,
   type InvocationContext,
+  JoinNode,
   LlmAgent,
+  type LlmResponse,
   LoggingPlugin,
   type LoopAgentConfig,
   type MemoryEntry,
+  type PolicyCheckResult,
+  PolicyOutcome,
   type RequireConfirmation,
   type RetryConfig,
+  type RunAsyncToolRequest,
   type RunConfig,
   type SingleBeforeModelCallback,
   type StreamableHTTPConnectionParams,
+  type ToolCallPolicyContext,
+  type UserInputRequest,
   type WorkflowConfig,
   BaseNode,
   createEvent,
@@ -162,4 +176,56 @@ test('a class of a node makes events of its values, at once or later', () => {
     }
   }
   expectTypeOf<AtOnce | Later>().toExtend<BaseNode>();
+});
+
+test('classes of the program override hooks, tools and executors of this package with results of their own', () => {
+  class Flushing extends LoggingPlugin {
+    override async afterRunCallback(params: { invocationContext: InvocationContext }): Promise<void> {
+      await super.afterRunCallback(params);
+    }
+  }
+  class Kind extends GlobalInstructionPlugin {
+    override async beforeModelCallback(
+      params: Parameters<GlobalInstructionPlugin['beforeModelCallback']>[0],
+    ): Promise<LlmResponse | undefined> {
+      if (params.llmRequest.contents.length > 100)
+        return { content: { role: 'model', parts: [{ text: 'Too long.' }] } };
+      return super.beforeModelCallback(params);
+    }
+  }
+  class Examples extends ExampleTool {
+    override async runAsync(_request: RunAsyncToolRequest): Promise<unknown> {
+      return {};
+    }
+  }
+  class Executor extends BuiltInCodeExecutor {
+    override async executeCode({ codeExecutionInput }: ExecuteCodeParams): Promise<CodeExecutionResult> {
+      return { stdout: codeExecutionInput.code, stderr: '', outputFiles: [] };
+    }
+  }
+  class Join extends JoinNode {
+    protected override async *runImpl(context: NodeContext, input: unknown): AsyncGenerator<Event, void, void> {
+      yield* super.runImpl(context, input);
+    }
+  }
+  class Engine implements BasePolicyEngine {
+    readonly #table: Record<string, string> = { rm: 'DENY' };
+
+    async evaluate({ tool }: ToolCallPolicyContext): Promise<PolicyCheckResult> {
+      return { outcome: this.#table[tool.name] ?? PolicyOutcome.ALLOW };
+    }
+  }
+  expectTypeOf([Flushing, Kind, Examples, Executor, Join, Engine]).toBeArray();
+});
+
+test('a program reads credentials, requests for them and the options of a voice', () => {
+  const link = (request: UserInputRequest): string | undefined =>
+    request.authConfig?.exchangedAuthCredential?.oauth2?.authUri;
+  const flow = ({ authScheme }: AuthConfig): string | undefined =>
+    authScheme.type === 'oauth2' ? authScheme['flows'].authorizationCode?.authorizationUrl : authScheme['name'];
+  const email = (credential: AuthCredential): string | undefined =>
+    credential.serviceAccount?.serviceAccountCredential?.clientEmail ?? credential.http?.credentials.token;
+  const voice = (config: RunConfig): string | undefined =>
+    config.speechConfig?.voiceConfig?.prebuiltVoiceConfig?.voiceName;
+  expectTypeOf([link, flow, email, voice]).toBeArray();
 });

@@ -32,9 +32,21 @@ export type Assignable<T> = { -readonly [K in keyof T]: T[K] };
 type Writable<T> = { -readonly [K in keyof T]: T[K] extends object | undefined ? Writable<T[K]> : T[K] };
 
 /** An `AuthConfig` that a program written for `@google/adk` fills before it sends it back. */
-export type AdkAuthConfig = Writable<AuthConfig>;
+export interface AdkAuthConfig extends Omit<Writable<AuthConfig>, OwnFields> {
+  /** A security scheme of OpenAPI, with the fields of its `type`. */
+  authScheme: { type: string; [field: string]: VendorValue };
+  rawAuthCredential?: AdkAuthCredential | undefined;
+  exchangedAuthCredential?: AdkAuthCredential | undefined;
+}
+/** The fields of an `AuthConfig` that have another type here. */
+type OwnFields = 'authScheme' | 'rawAuthCredential' | 'exchangedAuthCredential';
 /** An `AuthCredential` that a program written for `@google/adk` fills before it sends it back. */
-export type AdkAuthCredential = Writable<AuthCredential>;
+export interface AdkAuthCredential extends Omit<Writable<AuthCredential>, 'http' | 'serviceAccount'> {
+  /** A scheme of HTTP with its `HttpCredentials`. */
+  http?: { scheme?: string; credentials?: VendorValue; additionalHeaders?: Record<string, string> };
+  /** A `ServiceAccount`. */
+  serviceAccount?: VendorValue;
+}
 /** An `OAuth2Auth` that a program written for `@google/adk` fills before it sends it back. */
 export type AdkOAuth2Auth = Writable<OAuth2Auth>;
 

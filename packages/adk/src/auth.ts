@@ -1,6 +1,7 @@
 import { type AuthConfig, type AuthCredential, ConfigurationError, type State } from '@eventloom/core';
 import { describeKind, isRecord } from '@eventloom/core/internal';
 import { AddressRefusedError, checkPublicUrl, isUnencrypted } from '@eventloom/tools/internal';
+import type { AdkAuthConfig } from './adk-types.ts';
 import { recordOf } from './check-arguments.ts';
 import { CredentialExchangeError } from './errors.ts';
 
@@ -76,7 +77,7 @@ export interface OpenIdConnectWithConfig {
 }
 
 /** A security scheme of OpenAPI: the kind of authentication that a tool needs. */
-export type AuthScheme = AuthConfig['authScheme'];
+export type AuthScheme = AdkAuthConfig['authScheme'];
 
 /** The credential after an exchange. */
 export interface ExchangeResult {

@@ -13,7 +13,7 @@ import type { AdkCitationMetadata, AdkGroundingMetadata, Assignable } from './ad
 /** The actions of an event, as programs that were written for `@google/adk` read them: the requests to a person are always there. */
 interface AdkEventActions extends EventActions {
   /** Requests for credentials, by function call id. Empty if there are none. */
-  requestedAuthConfigs: Record<string, unknown>;
+  requestedAuthConfigs: Record<string, VendorValue>;
   /** Requests for a confirmation, by function call id. Empty if there are none. */
   requestedToolConfirmations: Record<string, ToolConfirmation>;
 }

@@ -1,10 +1,12 @@
-import { ConfigurationError, type Event, type RunConfig } from '@eventloom/core';
+import { ConfigurationError, type Event, type RunConfig, type VendorValue } from '@eventloom/core';
 import { wrongOption } from '@eventloom/core/internal';
 import type { Assignable } from './adk-types.ts';
 import { getPendingUserInputRequests, getUserInputRequests } from './user-input-requests.ts';
 
 /** Options of a run for programs that were written for `@google/adk`: those of `@eventloom/core`, and three of the ADK. */
 export interface AdkRunConfig extends Assignable<RunConfig> {
+  /** Voice and language of a live model, a `SpeechConfig` of `@google/genai`. */
+  speechConfig?: VendorValue;
   /**
    * Only `false`: calls of functions in code that a model runs over a live connection are not offered, and fail every
    * run of `@google/adk` 2.0.0 too.

@@ -15,7 +15,8 @@ export type PolicyOutcome = (typeof PolicyOutcome)[keyof typeof PolicyOutcome];
 
 /** A decision of a policy, with its reason for the model or the person. */
 export interface PolicyCheckResult {
-  outcome: PolicyOutcome;
+  /** A `PolicyOutcome`. */
+  outcome: string;
   reason?: string | undefined;
 }
 
@@ -120,8 +121,11 @@ export class SecurityPlugin extends BasePlugin {
 }
 
 /** Checks the answer of a policy engine, because a call must not run if its answer is not understood. @throws ConfigurationError */
-function checkDecision(decision: PolicyCheckResult | undefined): PolicyCheckResult {
-  if (decision && Object.values(PolicyOutcome).includes(decision.outcome)) return decision;
+function checkDecision(
+  decision: PolicyCheckResult | undefined,
+): Pick<PolicyCheckResult, 'reason'> & { readonly outcome: PolicyOutcome } {
+  const outcome = Object.values(PolicyOutcome).find((each) => each === decision?.outcome);
+  if (decision && outcome) return { outcome, reason: decision.reason };
   throw wrongOption(
     'SecurityPlugin: policyEngine.evaluate',
     'outcome',

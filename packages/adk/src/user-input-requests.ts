@@ -4,6 +4,7 @@ import {
   REQUEST_CONFIRMATION,
   REQUEST_CREDENTIAL,
   REQUEST_INPUT,
+  type VendorValue,
 } from '@eventloom/core';
 import { Calls } from '@eventloom/core/internal';
 import { recordOf, requireEvent, requireEvents } from './check-arguments.ts';
@@ -22,8 +23,8 @@ export interface UserInputRequest {
   readonly payload?: unknown;
   /** JSON Schema of the answer to a request for input. */
   readonly responseSchema?: unknown;
-  /** The credential that a request for a credential needs. */
-  readonly authConfig?: unknown;
+  /** The `AuthConfig` of a request for a credential. */
+  readonly authConfig?: VendorValue;
   /** The tool whose call is to be confirmed. */
   readonly toolName?: string | undefined;
 }
@@ -49,7 +50,7 @@ function requestIn({ name, id, args = {} }: FunctionCall = {}, author: string): 
         responseSchema: args['response_schema'] ?? args['responseSchema'] ?? undefined,
       };
     case REQUEST_CREDENTIAL: {
-      const authConfig = args['authConfig'] ?? args['auth_config'] ?? undefined;
+      const authConfig: unknown = args['authConfig'] ?? args['auth_config'] ?? undefined;
       return { ...base, kind: 'credential', message: textOf(args['message']), authConfig };
     }
     case REQUEST_CONFIRMATION: {

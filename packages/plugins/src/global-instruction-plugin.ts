@@ -3,6 +3,7 @@ import {
   type CallbackContext,
   ConfigurationError,
   type LlmRequest,
+  type LlmResponse,
   ReadonlyContext,
 } from '@eventloom/core';
 import { describeKind } from '@eventloom/core/internal';
@@ -38,13 +39,14 @@ export class GlobalInstructionPlugin extends BasePlugin {
   }: {
     callbackContext: CallbackContext;
     llmRequest: LlmRequest;
-  }): Promise<undefined> {
+  }): Promise<LlmResponse | undefined> {
     const context = new ReadonlyContext(callbackContext.invocationContext);
     const instruction = await resolveInstruction('GlobalInstructionPlugin', this.#instruction, context);
-    if (instruction === '') return;
+    if (instruction === '') return undefined;
     const { systemInstruction: own } = llmRequest.config;
     if (own === undefined || own === '') llmRequest.config.systemInstruction = instruction;
     else if (typeof own === 'string') llmRequest.config.systemInstruction = `${instruction}\n\n${own}`;
     else llmRequest.config.systemInstruction = [instruction, ...(Array.isArray(own) ? (own as unknown[]) : [own])];
+    return undefined;
   }
 }

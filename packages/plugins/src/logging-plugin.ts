@@ -84,11 +84,14 @@ export class LoggingPlugin extends BasePlugin {
     });
   }
 
-  override afterRunCallback({ invocationContext: { invocationId, agent } }: OfRun): undefined {
+  override afterRunCallback({ invocationContext: { invocationId, agent } }: OfRun): MaybePromise<void> {
     return this.#write('INVOCATION COMPLETED', { 'Invocation ID': invocationId, 'Final Agent': agent.name });
   }
 
-  override onRunErrorCallback({ invocationContext: { invocationId }, error }: OfRun & { error: Error }): undefined {
+  override onRunErrorCallback({
+    invocationContext: { invocationId },
+    error,
+  }: OfRun & { error: Error }): MaybePromise<void> {
     return this.#write('INVOCATION FAILED', { 'Invocation ID': invocationId, Error: String(error) });
   }
 
@@ -107,7 +110,10 @@ export class LoggingPlugin extends BasePlugin {
     return this.#write('AGENT COMPLETED', { 'Agent Name': agentName, 'Invocation ID': invocationId });
   }
 
-  override onAgentErrorCallback({ callbackContext: { agentName }, error }: OfAgent & { error: unknown }): undefined {
+  override onAgentErrorCallback({
+    callbackContext: { agentName },
+    error,
+  }: OfAgent & { error: unknown }): MaybePromise<Content | undefined> {
     return this.#write('AGENT ERROR', { 'Agent Name': agentName, Error: String(error) });
   }
 

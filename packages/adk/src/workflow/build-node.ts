@@ -45,7 +45,7 @@ export class JoinNode extends BaseNode {
     return true;
   }
 
-  protected override async *runImpl(_context: AdkNodeContext, input: unknown): AsyncGenerator<unknown, void, void> {
+  protected override async *runImpl(_context: AdkNodeContext, input: unknown): AsyncGenerator<Event, void, void> {
     yield createEvent({ output: input });
   }
 }

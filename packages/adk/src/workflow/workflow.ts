@@ -1,4 +1,11 @@
-import { ConfigurationError, type Content, type Event, type InvocationContext, type BaseAgent } from '@eventloom/core';
+import {
+  ConfigurationError,
+  type Content,
+  type Event,
+  type InvocationContext,
+  type BaseAgent,
+  type VendorValue,
+} from '@eventloom/core';
 import { checkOptions, isBaseAgent, type OptionRules, SCHEMA_RULE, wrongOption } from '@eventloom/core/internal';
 import type { AbortGuard, RunDescription, RunQuery } from '@eventloom/core/internal';
 import { BaseNode, type BaseNodeConfig, contentOf, describeNodeOrKind, isBaseNode, START } from './base-node.ts';
@@ -122,7 +129,7 @@ export class Workflow extends BaseNode {
 
   // Its nodes put their events into the stream of the run.
   // eslint-disable-next-line require-yield
-  protected override async *runImpl(context: AdkNodeContext, input: unknown): AsyncGenerator<unknown, void, void> {
+  protected override async *runImpl(context: AdkNodeContext, input: unknown): AsyncGenerator<VendorValue, void, void> {
     if (this.graph) {
       await new GraphTurn(this, this.graph, context).run(input);
       return;

@@ -3,6 +3,7 @@ import {
   type CodeExecutionOutput,
   type CodeExecutorProcessLlmRequest,
   ConfigurationError,
+  type ExecuteCodeParams,
 } from '@eventloom/core';
 
 /** Matches Gemini 2 and later, by number or by a `-latest` name, with or without a prefix such as `models/…` or `projects/…`. */
@@ -31,7 +32,7 @@ export class BuiltInCodeExecutor extends BaseCodeExecutor {
     return true;
   }
 
-  override executeCode(): Promise<CodeExecutionOutput> {
+  override executeCode(_params: ExecuteCodeParams): Promise<CodeExecutionOutput> {
     return Promise.reject(
       new ConfigurationError(
         "BuiltInCodeExecutor.executeCode: the model's service runs the code; do not call executeCode",

@@ -6,6 +6,7 @@ import {
   contentText,
   type MaybePromise,
   type Part,
+  type RunAsyncToolRequest,
   type ToolProcessLlmRequest,
 } from '@eventloom/core';
 import { describeKind } from '@eventloom/core/internal';
@@ -55,7 +56,7 @@ export class ExampleTool extends BaseTool {
   }
 
   /** @throws ConfigurationError always: the tool is not offered to models */
-  override runAsync(): Promise<never> {
+  override runAsync(_request: RunAsyncToolRequest): Promise<unknown> {
     return Promise.reject(new ConfigurationError('example_tool: is not a function that the model can call'));
   }
 

@@ -107,7 +107,7 @@ export class PreloadMemoryTool extends BaseTool {
   }
 
   /** @throws ConfigurationError always: the tool is not offered to models */
-  override runAsync(): Promise<never> {
+  override runAsync(_request: RunAsyncToolRequest): Promise<unknown> {
     return Promise.reject(new ConfigurationError('preload_memory: is not a function that the model can call'));
   }
 
