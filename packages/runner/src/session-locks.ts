@@ -81,14 +81,15 @@ export class SessionLocks {
   /** The runs of this process that have locked a session, by the name of the session. */
   readonly holders: Map<string, SessionHolder> = new Map();
   readonly #mayCreate: boolean;
-  readonly #ttlMs: number;
+  /** Duration of a lease, in milliseconds. */
+  readonly ttlMs: number;
 
   constructor(runner: Runner, options: SessionLocksOptions) {
     this.runner = runner;
     this.keeper = new LeaseKeeper(runner.sessionService, runner.platform);
     this.loader = new SessionLoader(runner.platform, options.sessionCache);
     this.#mayCreate = options.autoCreateSession ?? false;
-    this.#ttlMs = options.leaseTtlMs ?? DEFAULT_LEASE_TTL_MS;
+    this.ttlMs = options.leaseTtlMs ?? DEFAULT_LEASE_TTL_MS;
   }
 
   /**
@@ -127,7 +128,7 @@ export class SessionLocks {
       appName,
       userId,
       sessionId,
-      ttlMs: this.#ttlMs,
+      ttlMs: this.ttlMs,
       onBusy: request.onBusy ?? RUN_CONFIG_DEFAULTS.onBusy,
       waitMs: request.busyWaitMs ?? RUN_CONFIG_DEFAULTS.busyWaitMs,
       abortSignal: request.abortSignal,
@@ -272,14 +273,14 @@ export class SessionLocks {
   #retry<T>(ask: () => Promise<T>, thrown: unknown, { abortSignal }: Pick<LockRequest, 'abortSignal'>): Promise<T> {
     const { platform } = this.runner;
     const waitedMs = (StorageError.isInstance(thrown) && thrown.waitedMs) || 0;
-    const endMs = platform.now() + Math.min(this.#ttlMs, MAX_OUTAGE_MS - waitedMs);
+    const endMs = platform.now() + Math.min(this.ttlMs, MAX_OUTAGE_MS - waitedMs);
     return repeatWhileUnavailable(ask, thrown, platform, endMs, abortSignal);
   }
 
   #toLease({ key, onBusy, busyWaitMs, abortSignal }: LockRequest): AcquireLeaseRequest {
     return {
       ...key,
-      ttlMs: this.#ttlMs,
+      ttlMs: this.ttlMs,
       onBusy: onBusy ?? RUN_CONFIG_DEFAULTS.onBusy,
       waitMs: busyWaitMs ?? RUN_CONFIG_DEFAULTS.busyWaitMs,
       abortSignal,

@@ -126,7 +126,7 @@ export interface ServerLimits {
   readonly maxRunAttempts: number;
   /**
    * Maximum number of active runs that the server resumed by itself; further ones wait. A user with as many as are left
-   * gets the others only if no other user has left runs. Default 32.
+   * gets the others only if no other user has left runs, or runs whose leases are not renewed. Default 32.
    */
   readonly maxResumedRuns: number;
   /**

@@ -320,6 +320,43 @@ describe('a starting server', () => {
     await expect.poll(open).toEqual([]);
   });
 
+  test('leaves room for a run of another user whose lease has not expired, but is not renewed', async () => {
+    const { leave, serve, open, platform, sessions, runnerOf } = setUp();
+    for (let count = 0; count < 5; count++) await leave(`s${count}`, 'dies');
+    platform.advance(LEASE_MS / 3);
+    await leave('mine', 'dies', true, 'bob');
+    // The process of this run lives, so the run needs no room.
+    const living = new Gate();
+    const { userId, sessionId } = { userId: 'eve', sessionId: 'hers' };
+    await sessions.createSession({ appName: 'app', userId, sessionId });
+    const stream = runnerOf([{ gate: living, text: 'done' }]).runAsync({
+      userId,
+      sessionId,
+      newMessage: { parts: [{ text: 'hi' }] },
+    });
+    const running = stream.next();
+    await living.reached;
+    platform.advance((LEASE_MS * 2) / 3);
+    const gates = Array.from({ length: 6 }, () => new Gate());
+    const server = serve(
+      gates.map((gate) => ({ gate, text: 'done' })),
+      { limits: { maxResumedRuns: 4, unfinishedRunsEveryMs: 0 } },
+    );
+    const begunBy = async (user: string): Promise<number> =>
+      (await open()).filter((run) => run.attempts > 1 && run.userId === user).length;
+    await server.takeUpUnfinishedRuns();
+    await gates[2]?.reached;
+    expect([await begunBy('ann'), await begunBy('bob')]).toEqual([3, 0]);
+    platform.advance(LEASE_MS / 3);
+    await server.takeUpUnfinishedRuns();
+    await gates[3]?.reached;
+    expect([await begunBy('ann'), await begunBy('bob')]).toEqual([3, 1]);
+    for (const gate of [...gates, living]) gate.open();
+    await running;
+    await stream.return();
+    await expect.poll(open).toEqual([]);
+  });
+
   test('does not resume a run that another server resumed', async () => {
     const { leave, serve, open, ran, reported } = setUp();
     const run = await leave('s');

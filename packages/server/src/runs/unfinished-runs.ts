@@ -52,7 +52,7 @@ const MIN_DELAY_MS = 100;
  * | `inFlight` | is active in this process, or waits here for its session | skips it |
  * | `held` | belongs to a process that holds its session, or whose lease has not expired | begins again at the end of the lease |
  * | `due` | was left, and there is room to resume it, or it is not resumed; or it was cancelled here | resumes or closes it |
- * | `shared` | was left, and its user has as many resumed runs as there is room left | resumes it after the runs of other users |
+ * | `shared` | was left, and its user has as many resumed runs as there is room left | resumes it after the runs of other users, in room that their `held` runs will not need soon |
  * | `waiting` | was left, and there is no room to resume it | begins again when a resumed run has ended |
  */
 type FoundState = 'inFlight' | 'held' | 'due' | 'shared' | 'waiting';
@@ -209,6 +209,8 @@ export class UnfinishedRuns {
     const ended = this.#cancelled.names();
     const failing = new Set<string>();
     const last: { readonly runner: Runner; readonly run: OpenRun }[] = [];
+    // The users of held runs that are probably left.
+    const soonLeft: string[] = [];
     for (const runner of runners)
       await this.#attempt(async () => {
         let waiting = 0;
@@ -218,6 +220,8 @@ export class UnfinishedRuns {
           const state = this.#stateOf(run);
           if (state === 'held') {
             freeMs = Math.min(freeMs, run.heldUntilMs);
+            // A process that lives renews its leases before half of their time has passed.
+            if (run.heldUntilMs - platform.now() <= runner.sessions.ttlMs / 2) soonLeft.push(run.userId);
           } else if (state === 'due') {
             await this.#handleFound(runner, run, failing);
             // The server has no room for further runs.
@@ -230,8 +234,12 @@ export class UnfinishedRuns {
           }
         }
       });
-    for (const { runner, run } of last)
-      if (!this.#isStopped) await this.#attempt(() => this.#handleFound(runner, run, failing));
+    for (const { runner, run } of last) {
+      if (this.#isStopped) break;
+      const needed = soonLeft.filter((userId) => userId !== run.userId).length;
+      if (this.#quota.left > needed) await this.#attempt(() => this.#handleFound(runner, run, failing));
+      else this.#hasMore = true;
+    }
     if (!this.#hasMore && !this.#hasFailed) this.#cancelled.forget(ended);
     this.#failing = failing;
     await Promise.all(this.#begins.splice(0));
@@ -374,14 +382,18 @@ class ResumeQuota {
     this.#maxRuns = maxRuns;
   }
 
+  /** The number of runs for which there is room. */
+  get left(): number {
+    return Math.max(0, this.#maxRuns - this.#count);
+  }
+
   /**
    * Returns the room for one more run of a user: `free`; `shared` if the user has as many runs as there is room left, which is for other
    * users first; `none` if the process has its maximum.
    */
   roomFor(userId: string): 'free' | 'shared' | 'none' {
-    const left = this.#maxRuns - this.#count;
-    if (left <= 0) return 'none';
-    return (this.#ofUsers.get(userId) ?? 0) < left ? 'free' : 'shared';
+    if (this.left === 0) return 'none';
+    return (this.#ofUsers.get(userId) ?? 0) < this.left ? 'free' : 'shared';
   }
 
   /** Counts a run of a user that was resumed, or has ended. */
