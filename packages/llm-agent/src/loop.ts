@@ -29,7 +29,7 @@ import { ModelCall, plannedResponse, readResponse, RESPONSE } from './model-call
 import { OutputTool, describeMismatch, readFinalOutput, saveOutput, toOutputEvent, withOutput } from './output.ts';
 import { prepareRequest } from './request.ts';
 import { finishStep } from './resume.ts';
-import { RunningCalls } from './running-calls.ts';
+import { continuesAfter, RunningCalls } from './running-calls.ts';
 
 /** Number of replies that may fail the output schema and be returned to the model. One more fails the run. */
 const MAX_MISMATCHES = 3;
@@ -46,7 +46,7 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
   const hasOutput = !isTask && (agent.outputKey ?? agent.outputValueSchema ?? agent.mode) !== undefined;
   let mismatches = context.resumedFrom?.events.filter(isOutputMismatch).length ?? 0;
 
-  if (hasStepToFinish(context) && !(yield* finishStep(turn, codeRun))) return;
+  if (hasStepToFinish(context) && !continuesAfter(yield* finishStep(turn, codeRun), context)) return;
 
   while (!context.endInvocation) {
     context.throwIfAborted();
@@ -135,8 +135,7 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
       return;
     }
     if (output && ++mismatches > MAX_MISMATCHES) throw mismatchError(agent, describeMismatch(output.issues));
-    if (outcome.isPaused) context.pause();
-    if (!outcome.callsModel) return;
+    if (!continuesAfter(outcome.end, context)) return;
   }
 }
 

@@ -12,7 +12,7 @@ import {
 } from '@eventloom/core/internal';
 import type { AgentTurn } from './agent-turn.ts';
 import { prepareTools } from './request.ts';
-import { type CallBatch, RunningCalls } from './running-calls.ts';
+import { type CallBatch, RunningCalls, type StepEnd } from './running-calls.ts';
 
 /** A tool call that waited for a person who has answered: the call runs again, or gets the refusal as its response. */
 export interface AnsweredCall {
@@ -48,8 +48,8 @@ export interface Answers {
   readonly waiting: readonly SessionCall[];
 }
 
-/** Runs the calls that the user messages of a run answered, which earlier runs made. Returns true if the model is to be called next. */
-export async function* finishAnsweredStep(turn: AgentTurn): AsyncGenerator<Event, boolean, void> {
+/** Runs the calls that the user messages of a run answered, which earlier runs made. */
+export async function* finishAnsweredStep(turn: AgentTurn): AsyncGenerator<Event, StepEnd, void> {
   const { context } = turn;
   const { session, invocation, invocationId } = context;
   const { resumedLog, ledger } = invocation;
@@ -66,6 +66,7 @@ export async function* finishAnsweredStep(turn: AgentTurn): AsyncGenerator<Event
     [...messages].flatMap((message) => calls.respondedIn(message)),
     context,
   );
+  let end: StepEnd = 'callsModel';
   if (toRun.size > 0) {
     const { tools, changes } = await prepareTools(turn);
     if (changes) yield changes;
@@ -73,12 +74,12 @@ export async function* finishAnsweredStep(turn: AgentTurn): AsyncGenerator<Event
     const recorded = new Map(entries.map((entry) => [entry.callId, entry]));
     const outcome = yield* startAnswered({ turn, tools, eventId: '', entries: recorded }, toRun).events();
     if (outcome.event) yield outcome.event;
-    if (outcome.isPaused) context.pause();
-    if (!outcome.callsModel) return false;
+    end = outcome.end;
   }
+  if (end === 'waits' || end === 'ends' || waiting.length === 0) return end;
   // The answers to calls of an earlier run start new runs, so this one does not wait for them.
-  if (waiting.some(({ event }) => event.invocationId === context.invocationId)) context.pause();
-  return waiting.length === 0;
+  const isAwaitedHere = waiting.some(({ event }) => event.invocationId === invocationId);
+  return isAwaitedHere || end === 'asks' ? 'waits' : 'ends';
 }
 
 /** Runs the answered calls again, also those that a person rejected. Responds to calls with a refusal without running them. */

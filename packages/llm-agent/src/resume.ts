@@ -25,21 +25,21 @@ import { prepareTools } from './request.ts';
 import { OutputTool, toOutputEvent, withOutput } from './output.ts';
 import { answersTo, startAnswered, finishAnsweredStep } from './person-answers.ts';
 import { isOutputMismatch } from './contents/event-content.ts';
-import { type CallBatch, leavesAgent, RunningCalls } from './running-calls.ts';
+import { type CallBatch, leavesAgent, RunningCalls, type StepEnd } from './running-calls.ts';
 import { asksOnlyConfirmations } from './tool-response.ts';
 
 /**
- * Finishes the step that an earlier run of the agent left open. Returns true if the model is to be called next. A call that is finished
- * according to the tool ledger gets its recorded response and changes.
+ * Finishes the step that an earlier run of the agent left open. A call that is finished according to the tool ledger gets its recorded
+ * response and changes.
  *
  * @throws the stored failure if the interrupted step failed: a ModelError if it was the model's
  */
-export async function* finishStep(turn: AgentTurn, codeRun: CodeRun | undefined): AsyncGenerator<Event, boolean, void> {
+export async function* finishStep(turn: AgentTurn, codeRun: CodeRun | undefined): AsyncGenerator<Event, StepEnd, void> {
   const { resumedFrom } = turn.context;
   if (!resumedFrom) return yield* finishAnsweredStep(turn);
-  const isFinished = yield* finishLastStep(turn, resumedFrom, codeRun);
-  if (isFinished) resumedFrom.continueFresh();
-  return isFinished;
+  const end = yield* finishLastStep(turn, resumedFrom, codeRun);
+  if (end === 'callsModel' || end === 'asks') resumedFrom.continueFresh();
+  return end;
 }
 
 /** Finishes the last step of an agent that is resumed. */
@@ -47,7 +47,7 @@ async function* finishLastStep(
   turn: AgentTurn,
   resumedFrom: Execution,
   codeRun: CodeRun | undefined,
-): AsyncGenerator<Event, boolean, void> {
+): AsyncGenerator<Event, StepEnd, void> {
   const { context } = turn;
   const { events } = resumedFrom;
   const last = events.findLastIndex(isReply);
@@ -55,25 +55,20 @@ async function* finishLastStep(
   // The run began with answers to calls of an earlier run, or the agent's first model call was interrupted.
   if (!reply) return yield* finishAnsweredStep(turn);
   const asking = askingReplies(context, events.slice(0, last));
-  if (asking.length > 0) {
-    // The model replied again while it waited for a person.
-    const open = hasCalls(reply) ? [...asking, reply] : asking;
-    const ends = new Set<StepEnd>();
-    for (const each of open) ends.add(yield* finishCalls(turn, each, resumedFrom));
-    return ends.has('callsModel') && !ends.has('waits');
-  }
+  // The model replied again while it waited for a person.
+  if (asking.length > 0) return yield* finishCalls(turn, hasCalls(reply) ? [...asking, reply] : asking, resumedFrom);
   if (isFailure(reply)) {
     const error = errorOfEvent(reply);
     context.progress.markReported(error);
     throw error;
   }
-  if (hasCalls(reply)) return (yield* finishCalls(turn, reply, resumedFrom)) === 'callsModel';
-  if (hasTrailingCodeExecutionResult(reply) || isOutputMismatch(reply)) return true;
+  if (hasCalls(reply)) return yield* finishCalls(turn, [reply], resumedFrom);
+  if (hasTrailingCodeExecutionResult(reply) || isOutputMismatch(reply)) return 'callsModel';
   const found = codeRun?.find(reply);
-  if (!codeRun || !found) return isAnsweredSince(context, reply);
+  if (!codeRun || !found) return isAnsweredSince(context, reply) ? 'callsModel' : 'ends';
   const id = reply.content?.parts?.findLast((part) => part.executableCode)?.executableCode?.id;
   yield await codeRun.execute({ ...found, id: id ?? found.id });
-  return true;
+  return 'callsModel';
 }
 
 /**
@@ -96,15 +91,22 @@ function hasCalls(reply: Event): boolean {
 }
 
 /**
- * The end of a step: the model is called next, the agent ends, or it waits. A step whose calls only asked for confirmations by
- * themselves waits, and the model is called meanwhile (`asks`).
+ * Finishes the calls of replies, oldest first. Agents that they ran are resumed behind their reply. The model is called if a reply has all
+ * results, unless another one waits. A reply that only asks does not hold it up, and needs no reply of the model, which spoke already.
  */
-type StepEnd = 'callsModel' | 'ends' | 'waits' | 'asks';
-
-/** Finishes the calls of a reply. Agents that they ran are resumed behind the reply. */
-function finishCalls(turn: AgentTurn, reply: Event, resumedFrom: Execution): AsyncGenerator<Event, StepEnd, void> {
-  resumedFrom.continueAfter(reply);
-  return new OpenStep(turn, reply, resumedFrom).finish();
+async function* finishCalls(
+  turn: AgentTurn,
+  replies: readonly Event[],
+  resumedFrom: Execution,
+): AsyncGenerator<Event, StepEnd, void> {
+  const ends = new Set<StepEnd>();
+  for (const reply of replies) {
+    resumedFrom.continueAfter(reply);
+    ends.add(yield* new OpenStep(turn, reply, resumedFrom).finish());
+  }
+  if (ends.has('waits')) return 'waits';
+  if (ends.has('callsModel')) return ends.has('asks') ? 'asks' : 'callsModel';
+  return ends.has('asks') ? 'waits' : 'ends';
 }
 
 /** Returns the replies with a call that requested a person's answer and has no result. The model may have replied since. */
@@ -165,10 +167,7 @@ class OpenStep {
       return 'ends';
     }
     const unfinished = this.#readCalls().filter((call) => stateOf(call) !== 'done');
-    if (unfinished.length > 0) {
-      this.#context.pause();
-      return unfinished.every((call) => this.#asksBesideModel(call)) ? 'asks' : 'waits';
-    }
+    if (unfinished.length > 0) return unfinished.every((call) => this.#asksBesideModel(call)) ? 'asks' : 'waits';
     // The task was finished, so the agent has nothing more to do.
     if (this.#later.some(({ output }) => output !== undefined)) return 'ends';
     const leaves = [...this.#later, ...elsewhere.map(({ event }) => event)].some(endsTurn);

@@ -46,17 +46,29 @@ export interface CallBatch {
   readonly onBegan?: () => Promise<void>;
 }
 
+/**
+ * The end of a step: what the agent does once the calls of a reply have run.
+ *
+ * | end          | the calls                                                                  | the agent                             |
+ * | ------------ | -------------------------------------------------------------------------- | ------------------------------------- |
+ * | `callsModel` | have their results                                                         | calls its model with them             |
+ * | `asks`       | have responses; tools that asked a person by themselves have only a notice | calls its model, and the run waits    |
+ * | `waits`      | lack a result that comes later, or the answer of a person                  | returns, and the run waits            |
+ * | `ends`       | have their results; a tool ended the turn, for example with a transfer     | returns, and its turn is over         |
+ */
+export type StepEnd = 'callsModel' | 'asks' | 'waits' | 'ends';
+
+/** Pauses the agent if the run waits after the step. Returns true if the model is to be called. */
+export function continuesAfter(end: StepEnd, context: InvocationContext): boolean {
+  if (end === 'asks' || end === 'waits') context.pause();
+  return end === 'asks' || end === 'callsModel';
+}
+
 /** The outcome of all calls of one reply. */
 interface ReplyOutcome {
   /** The event with the responses in call order and their actions, merged in that order; undefined if there is neither. */
   readonly event: Event | undefined;
-  /** True if a result comes later, or a person's answer was requested: a resumable run can continue with it. */
-  readonly isPaused: boolean;
-  /**
-   * True if the agent's model is called with the responses. False while a call has no response, or only a preliminary
-   * one that the model need not comment on, and if a tool ended the agent's turn, for example with a transfer.
-   */
-  readonly callsModel: boolean;
+  readonly end: StepEnd;
 }
 
 /** Runs the calls of one reply concurrently, at most `maxParallelToolCalls` at a time. The constructor starts them. */
@@ -146,17 +158,18 @@ export class RunningCalls {
     const isComplete = (parts?.length ?? 0) === calls.length;
     const isPaused = !isComplete || requests.length > 0;
     // The model replies after a tool that requested a confirmation itself and returned a notice about it.
-    const modelContinues = isComplete && actions !== undefined && asksOnlyConfirmations(actions);
-    const isWaiting = isPaused && !modelContinues;
+    const modelContinues = !isPaused || (isComplete && actions !== undefined && asksOnlyConfirmations(actions));
+    const callsModel = modelContinues && !(actions && leavesAgent(actions));
+    const end = isPaused ? (callsModel ? 'asks' : 'waits') : callsModel ? 'callsModel' : 'ends';
     // A call that waits ends the turn anyway, so no event is needed for `skipSummarization` alone.
     const saysNothing = !parts && (!actions || isEmptyActions({ ...actions, skipSummarization: false }));
-    if (saysNothing) return { event: undefined, isPaused, callsModel: !isWaiting };
+    if (saysNothing) return { event: undefined, end };
     const event: { -readonly [K in keyof Event]: Event[K] } = context.createEvent(
       parts && { content: { role: 'user', parts } },
       actions,
     );
     if (calls.some(isTransfer)) event.tags = [TRANSFER_TAG];
-    return { event, isPaused, callsModel: !isWaiting && !leavesAgent(event.actions) };
+    return { event, end };
   }
 
   /**

@@ -34,7 +34,12 @@ export function toToolResponse(toolName: string, result: unknown): ToolResponse 
   if (result === undefined) return { response: { result: null } };
   const given = isToolResult(result) ? result : undefined;
   const returned = given ? given.response : result;
-  const copied = sealResult(returned);
+  let copied: ReturnType<typeof sealJson>;
+  try {
+    copied = sealJson(returned, true);
+  } catch (thrown) {
+    copied = { fault: { path: '', reason: `has a getter or a toJSON that threw: ${toError(thrown).message}` } };
+  }
   if ('fault' in copied) {
     const { path, reason } = copied.fault;
     const place = path === '' ? '' : ` at ${path}`;
@@ -46,14 +51,6 @@ export function toToolResponse(toolName: string, result: unknown): ToolResponse 
   const { value } = copied;
   const response = isRecord(value) ? value : Array.isArray(value) ? { results: value } : { result: value };
   return given && given.parts.length > 0 ? { response, parts: given.parts } : { response };
-}
-
-function sealResult(result: unknown): ReturnType<typeof sealJson> {
-  try {
-    return sealJson(result, true);
-  } catch (thrown) {
-    return { fault: { path: '', reason: `has a getter or a toJSON that threw: ${toError(thrown).message}` } };
-  }
 }
 
 /**
