@@ -78,6 +78,20 @@ test('an invalid configuration is answered and reported once, and /livez still a
   expect(reported).toEqual([expect.any(ConfigurationError)]);
 });
 
+test('an invalid configuration is the answer below the base path, too', async () => {
+  const { handler } = createCloudflareServer<CloudflareBindings>({
+    appNames: ['app'],
+    runners: () => [],
+    basePath: '/agents',
+    authenticate: () => jwtAuthenticate({ secret: undefined, issuer: 'issuer', audience: 'agents' }),
+    onError: () => undefined,
+  });
+  const request = new Request('https://agents.example/agents/list-apps');
+  expect(await (await handler.fetch(request, countedObjects().bindings)).json()).toMatchObject({
+    code: 'CONFIGURATION',
+  });
+});
+
 test.each([
   ['origins', { origins: ['app.example'] }, /^createCloudflareServer: origins: /],
   ['a limit', { limits: { maxRuns: -1 } }, /^createCloudflareServer: limits: maxRuns: /],

@@ -18,6 +18,7 @@ import {
   requireOwner,
   requireSameUser,
   type FrontContext,
+  isBasePath,
   guardOf,
   guardRequest,
   identifierOf,
@@ -98,6 +99,8 @@ export class WorkerRouter<Env extends CloudflareBindings> {
     } catch (error) {
       report(error);
       fault = error;
+      // The error is the answer at the addresses of the server, not a 404.
+      if (isBasePath(given.basePath)) shared = { basePath: given.basePath };
       this.#authenticate = refuse;
     }
     this.#live = shared.live;

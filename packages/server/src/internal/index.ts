@@ -2,6 +2,7 @@
 
 export type { FrontContext } from '../server-context.ts';
 export { createSmallRouter, createSmallServer } from '../small-router.ts';
+export { isBasePath } from '../http/base-path.ts';
 export type { ServerRequest } from '../http/server-request.ts';
 export type { CountLimits } from '../http/request-body.ts';
 export { checkCounts, parseJson, quotedName } from '../http/request-body.ts';
