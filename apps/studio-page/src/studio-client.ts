@@ -19,7 +19,7 @@ export function setToken(token: string): void {
 /** Returns the subprotocols that carry the token over a WebSocket, which cannot have headers in a browser. */
 export function bearerProtocols(): readonly string[] {
   const token = sessionStorage.getItem(TOKEN);
-  return token === null ? [] : ['eventloom', `bearer.${token}`];
+  return token === null ? [] : [`bearer.${token}`];
 }
 
 /** Returns a new session id, short enough to read aloud. `crypto.randomUUID` exists only on pages of secure origins. */

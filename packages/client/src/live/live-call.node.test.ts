@@ -28,8 +28,15 @@ async function open(steps: readonly ScriptedLiveStep[], options: Partial<LiveCal
   });
   server = await serve(createServer({ runners: [runner], live: liveEndpoint() }), { port: 0 });
   const call = new LiveCall({ baseUrl: server.url, appName: 'voice', userId: 'me', sessionId: 'first', ...options });
-  return { call, model };
+  return { call, model, runner };
 }
+
+const callOf = ({ appName }: Runner): LiveCallOptions => ({
+  baseUrl: server?.url ?? '',
+  appName,
+  userId: 'me',
+  sessionId: 'first',
+});
 
 describe('a call', () => {
   test('sends speech and text, plays speech, and yields events until it is closed', async () => {
@@ -100,14 +107,54 @@ describe('a call', () => {
     await expect(reading).rejects.toThrow('the device is gone');
   });
 
-  test('throws the reason when the server refuses it', async () => {
+  test('is not opened, and throws the reason, when the server refuses it', async () => {
     const { call } = await open([], { appName: 'unknown' });
+    let isOpened = false;
+    void call.opened.then(() => (isOpened = true));
     const reading = (async () => {
       for await (const _ of call);
     })();
     await expect(reading).rejects.toMatchObject({
       code: expect.stringMatching(/SERVER_RESPONSE|CONNECTION_LOST/) as string,
     });
+    expect(isOpened).toBe(false);
+  });
+
+  test('is not opened when another run has its session', async () => {
+    const { call, runner } = await open([{ heard: 'content' }]);
+    await call.opened;
+    const other = new LiveCall({ ...callOf(runner), onBusy: 'reject' });
+    let isOpened = false;
+    void other.opened.then(() => (isOpened = true));
+    const reading = (async () => {
+      for await (const _ of other);
+    })();
+    await expect(reading).rejects.toMatchObject({ serverCode: 'SESSION_BUSY' });
+    expect(isOpened).toBe(false);
+    call.close();
+  });
+
+  test('offers the protocol of the server beside a token', async () => {
+    const { call } = await open([{ heard: 'content' }], { protocols: ['bearer.x'] });
+    await call.opened;
+    call.close();
+    for await (const _ of call);
+  });
+
+  test('that is closed before it is open ends without an error, for every reader', async () => {
+    const { call } = await open([{ heard: 'content' }]);
+    const read = async (): Promise<void> => {
+      for await (const _ of call);
+    };
+    const reading = [read(), read()];
+    call.close();
+    await Promise.all([...reading, read()]);
+  });
+
+  test('refuses speech that is not of 16-bit samples', async () => {
+    const { call } = await open([{ heard: 'content' }]);
+    expect(() => call.sendAudio(new Float32Array(4) as never)).toThrow('sendAudio: expected an Int16Array');
+    call.close();
   });
 
   test('names the server if nobody answers', async () => {

@@ -25,9 +25,15 @@ export interface LiveCallOptions extends SessionKey {
   readonly onBusy?: 'queue' | 'reject' | 'interrupt';
   /** Further query parameters of `/run_live`, which the server's hook `runConfig` can read. Default: none. */
   readonly query?: Readonly<Record<string, string>>;
-  /** Further WebSocket subprotocols to offer, such as `bearer.` and a token, because a browser cannot set headers. Default: none. */
+  /**
+   * WebSocket subprotocols to offer beside `eventloom`, which the server accepts: `bearer.` and a token, because a browser cannot set
+   * headers. Default: none.
+   */
   readonly protocols?: readonly string[];
 }
+
+/** The subprotocol that the server accepts. */
+const PROTOCOL = 'eventloom';
 
 /**
  * Close codes of a socket: of a call that ended normally, and of a lost connection, a restart and a full server, after
@@ -76,7 +82,7 @@ export class LiveCall implements AsyncIterable<Event> {
   readonly #address: string;
   readonly #socket: WebSocket;
   #wasOpen = false;
-  readonly #opened: Promise<void>;
+  readonly #opened = Promise.withResolvers<void>();
   readonly #events: Event[] = [];
   #failure: Error | undefined;
   readonly #speech = new SpeechReader();
@@ -86,7 +92,8 @@ export class LiveCall implements AsyncIterable<Event> {
   /** True once the caller has ended the call. */
   #isLeft = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #wake: (() => void) | undefined;
+  /** Resolves when the call has another event, or has ended. Undefined while no reader waits. */
+  #waiting: PromiseWithResolvers<void> | undefined;
 
   /** Connects to the server. @throws ConfigurationError for an unknown or invalid option, and if there is no WebSocket */
   constructor(options: LiveCallOptions) {
@@ -97,9 +104,10 @@ export class LiveCall implements AsyncIterable<Event> {
         'LiveCall: this runtime has no WebSocket; write { WebSocket } with the class of a library such as ws',
       );
     this.#address = `${serverAddress('LiveCall', baseUrl).replace(/^http/, 'ws')}/run_live`;
-    this.#socket = new WebSocket(`${this.#address}?${queryOf(options).toString()}`, [...(options.protocols ?? [])]);
+    const { protocols = [] } = options;
+    const offered = protocols.length > 0 ? new Set([PROTOCOL, ...protocols]) : [];
+    this.#socket = new WebSocket(`${this.#address}?${queryOf(options).toString()}`, [...offered]);
     this.#socket.binaryType = 'arraybuffer';
-    this.#opened = new Promise((resolve) => this.#socket.addEventListener('open', () => resolve()));
     this.#socket.addEventListener('open', () => {
       this.#wasOpen = true;
       this.#expect(IDLE_MS);
@@ -108,13 +116,20 @@ export class LiveCall implements AsyncIterable<Event> {
     this.#socket.addEventListener('close', ({ code, reason }) => this.#end(code, reason));
   }
 
-  /** Resolves when the server has accepted the call. Never settles if the server refuses it; then iterating throws. */
+  /** Resolves when the server has accepted the call and its session. Never settles if the server refuses it; then iterating throws. */
   get opened(): Promise<void> {
-    return this.#opened;
+    return this.#opened.promise;
   }
 
-  /** Sends speech: 16-bit samples, one channel, 16,000 samples a second. Does nothing before the call is open and after it has ended. */
+  /**
+   * Sends speech: 16-bit samples, one channel, 16,000 samples a second. Does nothing before the call is connected and after it has ended.
+   * @throws ConfigurationError for other samples
+   */
   sendAudio(samples: Int16Array): void {
+    if (!(samples instanceof Int16Array))
+      throw new ConfigurationError(
+        'sendAudio: expected an Int16Array, as openMicrophone gives it; convert the samples',
+      );
     // TypeScript before 5.7 knows no other type of samples. Shared memory, which sockets refuse, throws.
     if (this.#isOpen) this.#socket.send(samples as Int16Array<ArrayBuffer>);
   }
@@ -148,9 +163,9 @@ export class LiveCall implements AsyncIterable<Event> {
     if (this.#isLeft) return;
     const wasOpen = this.#isOpen;
     if (wasOpen) this.#send({ close: true });
-    else this.#socket.close();
     this.#isLeft = true;
     if (wasOpen) this.#expect(CLOSE_MS);
+    else this.#socket.close();
   }
 
   /** Yields the events of the call. @throws ServerError if the server refuses or ends the call @throws ConnectionLostError */
@@ -160,7 +175,8 @@ export class LiveCall implements AsyncIterable<Event> {
         yield* this.#events.splice(0);
         if (this.#events.length > 0) continue;
         if (this.#isClosed) break;
-        await new Promise<void>((resolve) => (this.#wake = resolve));
+        this.#waiting ??= Promise.withResolvers();
+        await this.#waiting.promise;
       }
       if (this.#failure) throw this.#failure;
     } finally {
@@ -178,6 +194,11 @@ export class LiveCall implements AsyncIterable<Event> {
     if (!this.#isClosed) this.#timer = setTimeout(() => this.#end(LOST, ''), timeMs);
   }
 
+  #wake(): void {
+    this.#waiting?.resolve();
+    this.#waiting = undefined;
+  }
+
   #send(frame: object): void {
     if (!this.#isOpen)
       throw new ConnectionLostError('the call is not open; await call.opened before the first message');
@@ -190,15 +211,17 @@ export class LiveCall implements AsyncIterable<Event> {
     const text = typeof data === 'string' ? data : '';
     const frame = parseRecord(text);
     if (!frame) return this.#fail(new ServerError('the server sent a frame that is not an event'));
-    if ('ping' in frame) return this.#socket.send(JSON.stringify({ pong: frame['ping'] }));
     const error = errorIn(text);
     if (error) return this.#fail(error);
+    // The server sends a ping when the call has its session.
+    this.#opened.resolve();
+    if ('ping' in frame) return this.#socket.send(JSON.stringify({ pong: frame['ping'] }));
     const event = frame as unknown as Event;
     this.#hear(event);
     // What the model said before belongs to no speech after it.
     if (event.interrupted) this.#speech.clear();
     this.#events.push(event);
-    this.#wake?.();
+    this.#wake();
   }
 
   /** Passes on the audio that came before its event, which has a part for each piece. */
@@ -242,7 +265,7 @@ export class LiveCall implements AsyncIterable<Event> {
           ? new ConnectionLostError(`${message}; open another one to continue`)
           : new ServerError(message);
     }
-    this.#wake?.();
+    this.#wake();
   }
 }
 

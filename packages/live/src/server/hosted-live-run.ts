@@ -101,6 +101,7 @@ export class HostedLiveRun implements LiveSocketEvents {
       traceHeaders,
     });
     void this.#run();
+    if (params.answersPings) void this.#reportBegin();
   }
 
   get invocationId(): string {
@@ -235,6 +236,11 @@ export class HostedLiveRun implements LiveSocketEvents {
     this.#callOff ??= this.#params.platform.schedule(HANG_UP_MS, () =>
       this.#controller.abort(new RunAbortedError('the client of the call has disconnected')),
     );
+  }
+
+  /** Sends a ping when the run has its session, by which the client sees that its call is accepted. */
+  async #reportBegin(): Promise<void> {
+    if (await this.#stream.whenBegun()) this.#writer.ping();
   }
 
   async #run(): Promise<void> {

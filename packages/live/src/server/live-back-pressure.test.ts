@@ -139,7 +139,8 @@ test('unread bytes of a disconnected client count until its socket is closed, al
       isAudioBinary: true,
       answersPings: true,
     });
-  await socket.has(2);
+  // A ping says that the call has begun.
+  await socket.has(3);
   for (let beat = 0; beat < 4; beat++) platform.advance(BEAT_MS);
   expect((await socket.closed.promise).reason).toMatch(/^SLOW_READER/);
   await call.ended;
