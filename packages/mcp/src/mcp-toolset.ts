@@ -152,6 +152,7 @@ export class MCPToolset extends BaseToolset {
    * @throws MCPConnectionError if the server is unreachable, MCPProtocolError if it refuses, MCPLimitError if it offers too many tools
    */
   override async getTools(context?: ReadonlyContext): Promise<BaseTool[]> {
+    if (context) this.#users.resume();
     const user = await this.#users.prepare(context);
     const connect = context && this.#users.asksForConsent ? this.#connectTool() : undefined;
     try {
@@ -160,6 +161,8 @@ export class MCPToolset extends BaseToolset {
     } catch (error) {
       if (!connect || !MCPAuthorizationError.isInstance(error)) throw error;
       return [connect];
+    } finally {
+      this.#users.rest(user.connection);
     }
     const tools = user.tools.filter((tool) => this.isToolSelected(tool, context));
     // The call that asked for the consent runs again after it.

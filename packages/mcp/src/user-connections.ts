@@ -34,6 +34,7 @@ export class UserConnections {
   /** Connections by user; the most recently used one is the last. */
   readonly #users = new Map<string, UserConnection>();
   #platform: Platform = systemPlatform;
+  #isInRun = false;
 
   /** @param toolsChanged called when a server reports that its tools have changed */
   constructor(name: string, options: MCPToolsetOptions, toolsChanged: () => void) {
@@ -85,10 +86,28 @@ export class UserConnections {
       if (!request) throw error;
       toolContext.requestCredential(request);
       return undefined;
+    } finally {
+      this.rest(connection);
     }
   }
 
+  /** Keeps the process alive between the calls of a run. */
+  resume(): void {
+    this.#isInRun = true;
+  }
+
+  /**
+   * Lets the process end after the work of a program that uses the toolset outside of runs, unless the connection has an active call. A
+   * connection over HTTP does not keep the process alive.
+   */
+  rest(connection: MCPConnection): void {
+    if (this.#isInRun || connection.isBusy || this.#options.connectionParams instanceof StreamableHTTPConnectionParams)
+      return;
+    connection.suspend();
+  }
+
   suspend(): void {
+    this.#isInRun = false;
     for (const { connection } of this.#users.values()) connection.suspend();
   }
 

@@ -120,6 +120,14 @@ test('a program that closes its runner continues once the server has ended', asy
   expect(stdout).toBe('closed');
 });
 
+test('a program that lists the tools itself ends without closing the toolset', async () => {
+  const [program, server] = ['listing-process.ts', 'odd-server.ts'].map((name) =>
+    fileURLToPath(import.meta.resolve(`../fixtures/${name}`)),
+  );
+  const { stdout } = await run(process.execPath, [program ?? '', process.execPath, server ?? '', 'answers']);
+  expect(stdout).toBe('done');
+});
+
 describe('a process that', () => {
   const ODD = fileURLToPath(import.meta.resolve('../fixtures/odd-server.ts'));
   const toolsetOf = (behaviour: string, limits: object = {}) =>
