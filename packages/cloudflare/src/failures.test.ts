@@ -78,6 +78,22 @@ test('an invalid configuration is answered and reported once, and /livez still a
   expect(reported).toEqual([expect.any(ConfigurationError)]);
 });
 
+test('a missing binding of the users is named, with what to write', async () => {
+  const reported: unknown[] = [];
+  const { handler } = createCloudflareServer<CloudflareBindings>({
+    appNames: ['app'],
+    runners: () => [],
+    allowUnauthenticated: true,
+    onError: (error) => reported.push(error),
+  });
+  const response = await handler.fetch(new Request(PATH), {} as CloudflareBindings);
+  expect([response.status, await response.json()]).toMatchObject([
+    500,
+    { code: 'CONFIGURATION', error: expect.stringContaining('the binding EVENTLOOM_USERS is missing; write {') },
+  ]);
+  expect(reported).toEqual([expect.any(ConfigurationError)]);
+});
+
 test('an invalid configuration is the answer below the base path, too', async () => {
   const { handler } = createCloudflareServer<CloudflareBindings>({
     appNames: ['app'],

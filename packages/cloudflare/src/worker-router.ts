@@ -1,4 +1,4 @@
-import { systemPlatform } from '@eventloom/core';
+import { ConfigurationError, systemPlatform } from '@eventloom/core';
 import { checkOptions, wrongOption } from '@eventloom/core/internal';
 import {
   type AuthenticatedUser,
@@ -209,7 +209,12 @@ export class WorkerRouter<Env extends CloudflareBindings> {
     user: AuthenticatedUser | undefined,
     body?: Uint8Array<ArrayBuffer>,
   ): Promise<Response> {
-    const object = this.#env.EVENTLOOM_USERS.getByName(JSON.stringify([appName, userId]));
+    const users = (this.#env as Partial<CloudflareBindings>).EVENTLOOM_USERS;
+    if (!users)
+      throw new ConfigurationError(
+        'createCloudflareServer: the binding EVENTLOOM_USERS is missing; write { "name": "EVENTLOOM_USERS", "class_name": "UserObject" } in durable_objects.bindings of wrangler.jsonc',
+      );
+    const object = users.getByName(JSON.stringify([appName, userId]));
     const forwarded = forwardedHeaders(headers, { appName, user });
     try {
       return await object.fetch(new Request(url, { method, headers: forwarded, body: body ?? null }));

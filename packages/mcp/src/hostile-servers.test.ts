@@ -1,4 +1,4 @@
-import { type Platform, systemPlatform } from '@eventloom/core';
+import { type Platform, systemPlatform, toError } from '@eventloom/core';
 import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
 import { StreamableHTTPConnectionParams } from './connection-params.ts';
@@ -54,6 +54,19 @@ describe('a list', () => {
     expect(offered).toContain('f');
     expect(errors).toHaveLength(4);
     for (const error of errors) expect(error).toMatchObject({ code: 'MCP_TOOL_REFUSED' });
+    await runner.close();
+  });
+
+  test('that has no tool of a name in toolFilter is reported with the name that is meant', async () => {
+    const served = lying(listing([{ name: 'get-sum', inputSchema }, f]));
+    const { say, errors, runner } = await play(toolsetOf(served, { toolFilter: ['get_sum', 'f'] }), ['done', 'done']);
+    await say('go');
+    await say('again');
+    expect(errors.map((error) => toError(error).message)).toEqual([
+      expect.stringMatching(
+        /toolFilter names "get_sum", and the server has no tool of that name; did you mean "get-sum"\?$/,
+      ),
+    ]);
     await runner.close();
   });
 

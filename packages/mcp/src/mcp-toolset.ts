@@ -4,6 +4,7 @@ import {
   type BaseTool,
   type BaseToolsetOptions,
   ConfigurationError,
+  nearestNames,
   type ReadonlyContext,
   type ToolPredicate,
 } from '@eventloom/core';
@@ -122,7 +123,7 @@ export class MCPToolset extends BaseToolset {
   readonly #users: UserConnections;
   #version = 0;
   /** Messages about tools of the latest list that are not offered. Each is reported once, not in every turn. */
-  #refused: ReadonlySet<string> = new Set();
+  #reported: ReadonlySet<string> = new Set();
 
   /** @throws ConfigurationError for missing or unknown options, and for invalid values */
   constructor(options: MCPToolsetOptions) {
@@ -216,10 +217,26 @@ export class MCPToolset extends BaseToolset {
         }),
     );
     user.tools = [...offered, ...added];
-    const known = this.#refused;
-    const errors = refused.slice(0, 10);
-    this.#refused = new Set(errors.map(({ message }) => message));
+    const known = this.#reported;
+    const errors = [...refused, ...this.#unknownNames(user.tools)].slice(0, 10);
+    this.#reported = new Set(errors.map(({ message }) => message));
     for (const error of errors) if (!known.has(error.message)) reportTo(platform, error);
+  }
+
+  /** Returns an error for each name in the `toolFilter` that no tool has. */
+  #unknownNames(tools: readonly BaseTool[]): ConfigurationError[] {
+    const { toolFilter } = this;
+    if (typeof toolFilter === 'function') return [];
+    const names = tools.flatMap((tool) => (isMCPTool(tool) ? [tool.serverToolName, tool.name] : [tool.name]));
+    return toolFilter
+      .filter((name) => !names.includes(name))
+      .map((name) => {
+        const similar = nearestNames(name, [...new Set(names)]).map((each) => JSON.stringify(each));
+        const advice = similar.length > 0 ? `did you mean ${similar.join(', ')}?` : 'remove it';
+        return new ConfigurationError(
+          `MCP server "${this.name}": toolFilter names ${JSON.stringify(name)}, and the server has no tool of that name; ${advice}`,
+        );
+      });
   }
 
   /** Creates the tools over the server's resources and prompts. Tools of the server cannot take their names. */

@@ -1,3 +1,4 @@
+import { ConfigurationError } from '@eventloom/core';
 import { type OptionRules, checkOptions, wrongOption } from '@eventloom/core/internal';
 
 import { DriverSessionService, type DriverSessionServiceOptions } from '../driver-session-service.ts';
@@ -92,6 +93,11 @@ export class PostgresSessionService extends DriverSessionService {
     checkOptions('PostgresSessionService', OPTIONS, options, HINTS, EXAMPLE);
     if (typeof options.pool?.query !== 'function')
       throw wrongOption('PostgresSessionService', 'pool', 'a pool', options.pool, POOL);
+    // A client of pg has one connection, and the methods of a pool.
+    if ('connectionParameters' in options.pool)
+      throw new ConfigurationError(
+        `PostgresSessionService: pool: expected a pool, got a client with one connection; write pool: ${POOL}`,
+      );
     const database = new PostgresDatabase(options.pool, options);
     super(new PostgresSessionDriver(database), { platform: options.platform });
     this.#database = database;
