@@ -16,7 +16,7 @@ import { Webhooks } from './runs/webhooks.ts';
 import type { ServerApp } from './server-app.ts';
 import type { ServerContext } from './server-context.ts';
 import { DEFAULT_LIMITS, mergeLimits, type ServerLimits } from './server-limits.ts';
-import { checkServerOptions, type ServerOptions } from './server-options.ts';
+import { type AuthenticatedUser, checkServerOptions, type ServerOptions } from './server-options.ts';
 import { VERSION } from './version.ts';
 
 /** An Eventloom server. Its `fetch` answers requests on every runtime; `serve` of `@eventloom/server/node` listens on a port with it. */
@@ -152,10 +152,15 @@ function gateOf({ live }: ServerContext, options: ServerOptions, identify: Ident
     path,
     basePath: options.basePath ?? '',
     protocol,
-    admit: (request) =>
-      live.admit(request, async () => {
-        guardRequest(request, guardOf(options));
-        return identify?.(request);
-      }),
+    admit: (request) => live.admit(request, identifyCaller(request, options, identify)),
   };
+}
+
+async function identifyCaller(
+  request: Request,
+  options: ServerOptions,
+  identify: Identify | undefined,
+): Promise<AuthenticatedUser | undefined> {
+  guardRequest(request, guardOf(options));
+  return identify?.(request);
 }

@@ -43,9 +43,9 @@ export interface LiveHost {
 
   /**
    * Accepts or refuses a request before its socket is open, so that no frame of a refused client is read. Never rejects.
-   * @param identify checks the request and returns its authenticated user
+   * @param identified the authenticated user; rejects if the request is refused
    */
-  admit(request: Request, identify: () => Promise<AuthenticatedUser | undefined>): Promise<LiveAdmission>;
+  admit(request: Request, identified: Promise<AuthenticatedUser | undefined>): Promise<LiveAdmission>;
 
   /**
    * Ends the live run with this id, and waits a short time for its end. Resolves to true once the end is stored, to false if the run has

@@ -266,6 +266,7 @@ export async function refuseUnlessConfirmed<A>(
   if (typeof rule === 'function' && !(await rule(args, toolContext))) return undefined;
   if (given) return REJECTED;
   toolContext.requestConfirmation({ hint });
+  // Ends the turn. Without this, the model replies to the notice, as after a tool that asks by itself: see `asksOnlyConfirmations`.
   actions.skipSummarization = true;
   return { error: 'This tool call requires confirmation, please approve or reject.' };
 }

@@ -28,7 +28,6 @@ import {
   runnerOf,
   socketCloseOf,
 } from '@eventloom/server/internal';
-import { Heartbeat } from './heartbeat.ts';
 import { HostedLiveRun, type HostedLiveRunParams } from './hosted-live-run.ts';
 import { UnconfirmedBytes } from './live-frame-writer.ts';
 import { LIVE_PROTOCOL, type LiveQuery, parseLiveQuery } from './live-query.ts';
@@ -39,32 +38,30 @@ type OwnParams = Omit<HostedLiveRunParams, 'platform' | 'limits' | 'bounds' | 'm
 /** The open live runs of a server. A live run has one client, and no other client can follow it. */
 export class HostedLiveRuns implements LiveHost {
   readonly #server: LiveServer;
-  readonly #heartbeat: Heartbeat<HostedLiveRun>;
   readonly #runs = new Set<HostedLiveRun>();
   /** Number of live runs of each user. */
   readonly #ofUser = new Map<string, number>();
   readonly #unconfirmed: UnconfirmedBytes;
   #isDraining = false;
+  #callOffBeat: (() => void) | undefined;
 
   constructor(server: LiveServer) {
-    const { platform, limits } = server;
     this.#server = server;
-    this.#heartbeat = new Heartbeat(platform, limits.heartbeatMs);
-    this.#unconfirmed = new UnconfirmedBytes(limits.maxLiveUnconfirmedBytes);
+    this.#unconfirmed = new UnconfirmedBytes(server.limits.maxLiveUnconfirmedBytes);
   }
 
   get size(): number {
     return this.#runs.size;
   }
 
-  async admit(request: Request, identify: () => Promise<AuthenticatedUser | undefined>): Promise<LiveAdmission> {
+  async admit(request: Request, identified: Promise<AuthenticatedUser | undefined>): Promise<LiveAdmission> {
     const protocol = liveProtocolOf(request, { protocol: LIVE_PROTOCOL });
     const refuse = (error: unknown, socket: LiveSocket): LiveSocketEvents => {
       this.#server.report(error);
       return refuseLive(error, socket);
     };
     try {
-      const user = await identify();
+      const user = await identified;
       const query = parseLiveQuery(new URL(request.url).searchParams);
       requireSameUser(user, query.key.userId);
       const { appName } = query.key;
@@ -117,16 +114,29 @@ export class HostedLiveRuns implements LiveHost {
     const run = new HostedLiveRun({ ...params, ...waiting, limits, bounds, platform });
     this.#runs.add(run);
     this.#ofUser.set(userId, ofUser + 1);
-    this.#heartbeat.join(run);
+    this.#scheduleBeat();
     void run.ended.then(() => {
       this.#runs.delete(run);
       const left = (this.#ofUser.get(userId) ?? 0) - 1;
       if (left > 0) this.#ofUser.set(userId, left);
       else this.#ofUser.delete(userId);
-      this.#heartbeat.leave(run);
       if (run.failure) report(run.failure);
+      if (this.#runs.size > 0) return;
+      this.#callOffBeat?.();
+      this.#callOffBeat = undefined;
     });
     return run;
+  }
+
+  /** Checks silent connections, and keeps them open. One timer serves all runs, and exists only while there are any. */
+  #scheduleBeat(): void {
+    if (this.#callOffBeat || this.#runs.size === 0) return;
+    const { platform, limits } = this.#server;
+    this.#callOffBeat = platform.schedule(limits.heartbeatMs, () => {
+      this.#callOffBeat = undefined;
+      for (const run of this.#runs) run.beat();
+      this.#scheduleBeat();
+    });
   }
 
   async cancel(key: SessionKey, invocationId: string): Promise<boolean | undefined> {
