@@ -30,8 +30,9 @@ const bundles = [
   // With the check of arguments by JSON Schema, and the reader of YAML (30 kB), which is loaded for a document in YAML.
   { name: 'tools from OpenAPI documents', entry: 'packages/openapi/src/index.ts', budget: 67_300 },
   // With the client library of the protocol (88 kB), and LlmAgent, whose model answers requests of servers. With jose (19.5 kB), which the
-  // library imports when a server binds tokens to keys: a bundle of one file has it, elsewhere it is loaded then.
-  { name: 'tools of MCP servers', entry: 'packages/mcp/src/index.ts', budget: 144_900 },
+  // library imports when a server binds tokens to keys: a bundle of one file has it, elsewhere it is loaded then. With the names of tools
+  // that a misspelt filter may have meant.
+  { name: 'tools of MCP servers', entry: 'packages/mcp/src/index.ts', budget: 145_100 },
   // With the base class of agents, requests for input and the reader of event streams, for agents on other servers, and
   // with what the server shares with its protocols: errors, their statuses, and the checks of ids.
   { name: 'agents over A2A', entry: 'packages/a2a/src/index.ts', budget: 36_000 },
