@@ -80,7 +80,7 @@ async function setUp(
   });
   const begin = (webhook: unknown, requestId?: string): Promise<Response> =>
     send('POST', `${SESSION}/runs`, { newMessage: { parts: [{ text: 'hi' }] }, webhook, requestId });
-  return { begin, server, sessionService, platform, errors };
+  return { begin, send, server, sessionService, platform, errors };
 }
 
 const pendingOf = (service: InMemorySessionService) =>
@@ -563,6 +563,28 @@ test('a session that is deleted during a run sends the webhook of the run', asyn
   await endOf(served);
   expect(receiver.messages).toHaveLength(1);
   expect(served.errors).toEqual([]);
+});
+
+test('no run with a webhook begins in another process while its session is deleted', async () => {
+  const receiver = await startReceiver(withStatus());
+  const store = new InMemorySessionService();
+  const first = await setUp([], [receiver.origin], store);
+  const second = await setUp(['done'], [receiver.origin], store);
+  const [deleteSession, beginRun] = [store.deleteSession.bind(store), store.beginRun.bind(store)];
+  const asked = Promise.withResolvers<void>();
+  store.beginRun = (request) => {
+    const begun = beginRun(request);
+    asked.resolve();
+    return begun;
+  };
+  let begun: Promise<Response> | undefined;
+  store.deleteSession = async (key) => {
+    begun = second.begin({ url: `${receiver.origin}/ends` });
+    await asked.promise;
+    return deleteSession(key);
+  };
+  expect((await first.send('DELETE', SESSION)).status).toBe(200);
+  expect((await begun)?.status).toBe(404);
 });
 
 test('a session that cannot be deleted sends no webhook that says so', async () => {

@@ -160,10 +160,17 @@ export class Webhooks {
 
   /**
    * Claims the messages of a session's runs, before the session is deleted and the webhooks with it. A run that has not ended counts as
-   * aborted. If the session is not deleted, a later search sends the messages.
+   * aborted. Takes the session, so that no process begins a further run with a webhook until it is deleted. If it is not deleted, its lease
+   * expires, and a later search sends the messages.
    */
   async claimMessagesOf(runner: HostedRunner, { appName, userId, sessionId }: SessionKey): Promise<WebhookMessage[]> {
     const messages: WebhookMessage[] = [];
+    try {
+      await runner.sessionService.acquireLease({ appName, userId, sessionId, onBusy: 'interrupt' });
+    } catch (error) {
+      if (!SessionNotFoundError.isInstance(error)) throw error;
+      return messages;
+    }
     const request = { appName, userId, includeOpen: true, limit: MAX_LISTED };
     for (const webhook of await runner.sessionService.listRunWebhooks(request)) {
       if (webhook.sessionId !== sessionId || this.#attempts.has(webhook.id)) continue;
