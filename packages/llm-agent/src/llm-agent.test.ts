@@ -130,6 +130,16 @@ test.each([
     'did you mean "maxOutputTokens"?',
   ],
   [
+    'an option that another SDK calls like this',
+    { generateContentConfig: { maxTokens: 5 } },
+    'generateContentConfig has no option "maxTokens"; did you mean "maxOutputTokens"?',
+  ],
+  [
+    'a choice of tools under the name of another SDK',
+    { generateContentConfig: { tool_choice: 'any' } },
+    'did you mean "toolConfig"?',
+  ],
+  [
     'a tool that is not defined yet',
     { tools: [toolOf('now'), undefined] },
     'tools[1]: expected a tool or a toolset, got nothing; define',

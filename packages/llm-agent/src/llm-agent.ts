@@ -256,6 +256,18 @@ const GENERATION_OPTIONS = {
   thinkingConfig: 'object',
 };
 
+/** Names that other SDKs have for these options, which no service of a model knows here. */
+const OF_OTHER_SDKS: Readonly<Record<string, string>> = {
+  maxTokens: 'maxOutputTokens',
+  max_tokens: 'maxOutputTokens',
+  maxCompletionTokens: 'maxOutputTokens',
+  max_completion_tokens: 'maxOutputTokens',
+  reasoningEffort: 'thinkingConfig',
+  reasoning_effort: 'thinkingConfig',
+  toolChoice: 'toolConfig',
+  tool_choice: 'toolConfig',
+};
+
 function checkGenerateContentConfig(owner: string, config: LlmAgentConfig['generateContentConfig']): void {
   for (const [option, instead] of Object.entries(OWNED)) {
     if (config?.[option] !== undefined)
@@ -266,7 +278,9 @@ function checkGenerateContentConfig(owner: string, config: LlmAgentConfig['gener
       checkOptions(`${owner}: generateContentConfig`, GENERATION_OPTIONS, { [option]: config[option] });
       continue;
     }
-    const [meant, ...others] = nearestNames(option, Object.keys(GENERATION_OPTIONS));
+    const [meant, ...others] = Object.hasOwn(OF_OTHER_SDKS, option)
+      ? [OF_OTHER_SDKS[option]]
+      : nearestNames(option, Object.keys(GENERATION_OPTIONS));
     if (meant !== undefined && others.length === 0)
       throw new ConfigurationError(
         `${owner}: generateContentConfig has no option "${option}"; did you mean "${meant}"?`,
