@@ -256,14 +256,12 @@ const GENERATION_OPTIONS = {
   thinkingConfig: 'object',
 };
 
-/** Names that other SDKs have for these options, which no service of a model knows here. */
+/** Names that other SDKs have for these options. A model would ignore them. */
 const OF_OTHER_SDKS: Readonly<Record<string, string>> = {
   maxTokens: 'maxOutputTokens',
   max_tokens: 'maxOutputTokens',
   maxCompletionTokens: 'maxOutputTokens',
   max_completion_tokens: 'maxOutputTokens',
-  reasoningEffort: 'thinkingConfig',
-  reasoning_effort: 'thinkingConfig',
   toolChoice: 'toolConfig',
   tool_choice: 'toolConfig',
 };
