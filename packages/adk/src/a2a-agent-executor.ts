@@ -149,18 +149,11 @@ export class A2AAgentExecutor {
     try {
       await beforeExecuteCallback?.(requestContext);
       const open = openRequests(task, events);
-      const refused = new Set<string>();
-      for (const { functionResponse: { id = '', name } = {} } of parts) {
-        // A program may not confirm for a person, under any name of the response.
-        const confirms = name === REQUEST_CONFIRMATION || open.get(id)?.functionCall?.name === REQUEST_CONFIRMATION;
-        if (confirms && !allowRemoteToolConfirmation) refused.add(id);
-        else open.delete(id);
-      }
+      const newMessage = allowRemoteToolConfirmation ? userContent : withoutConfirmations(userContent, open);
+      for (const { functionResponse } of parts) open.delete(functionResponse?.id ?? '');
       const [missing] = open.keys();
       if (missing !== undefined) {
-        const reason = refused.has(missing)
-          ? `A confirmation is not accepted over A2A, for function call id ${missing}. Its server accepts it with runConfig: { allowRemoteToolConfirmation: true }`
-          : `No input provided for function call id ${missing}`;
+        const reason = `No input provided for function call id ${missing}`;
         await this.#end(context, eventBus, inputRequired(requestContext, [...open.values()], reason));
         return;
       }
@@ -177,7 +170,7 @@ export class A2AAgentExecutor {
       const artifactIds = new ArtifactIds();
       const { userId, sessionId } = key;
       const customMetadata = { ...options.customMetadata, ...runMetadataOf(message) };
-      const run = { userId, sessionId, newMessage: userContent, runConfig: { ...options, customMetadata } };
+      const run = { userId, sessionId, newMessage, runConfig: { ...options, customMetadata } };
       for await (const event of runner.runAsync(run)) {
         if (event.errorCode !== undefined || event.errorMessage !== undefined) failure ??= event;
         // As in the ADK: the task waits for each long-running call of the run, also if it has a response.
@@ -368,6 +361,25 @@ function openRequests(task: A2aTask | undefined, events: readonly Event[]): Map<
     if (functionCall) open.set(interruptId, { functionCall });
   }
   return open;
+}
+
+/**
+ * Returns the message with a no in place of each answer to a request for a confirmation, under any name of the response: a program may not
+ * confirm for a person.
+ */
+function withoutConfirmations(message: Content, open: ReadonlyMap<string, Part>): Content {
+  const parts = (message.parts ?? []).map((part) => {
+    const { id = '', name, response } = part.functionResponse ?? {};
+    const answers = name === REQUEST_CONFIRMATION || open.get(id)?.functionCall?.name === REQUEST_CONFIRMATION;
+    if (!part.functionResponse || !answers) return part;
+    const isNo = response?.['confirmed'] === false;
+    if (!isNo)
+      getLogger().warn(
+        `A2AAgentExecutor: an answer to the request ${id} for a confirmation counts as a no over A2A; write runConfig: { allowRemoteToolConfirmation: true } if the other side gives the answers of a person`,
+      );
+    return { functionResponse: { id, name: REQUEST_CONFIRMATION, response: { confirmed: false } } };
+  });
+  return { ...message, parts };
 }
 
 function inputRequired(

@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import * as z from 'zod';
 import {
   A2AAgentExecutor,
@@ -37,7 +37,7 @@ function createDesk(allowRemoteToolConfirmation?: boolean) {
     requireConfirmation: true,
     execute: ({ euros }) => void paid.push(euros),
   });
-  const model = new ScriptedModel([{ calls: [{ name: 'pay', args: { euros: 3 } }] }, 'Done.']);
+  const model = new ScriptedModel([{ calls: [{ name: 'pay', args: { euros: 3 } }] }, 'Done.', 'No.']);
   const agent = new LlmAgent({ name: 'clerk', model, tools: [pay] });
   const executor = new A2AAgentExecutor({
     runner: { agent, appName: 'desk', sessionService: new InMemorySessionService() },
@@ -60,18 +60,22 @@ async function confirm(allowRemoteToolConfirmation?: boolean, givenName?: string
   const data = { id: call?.['id'], name: givenName ?? call?.['name'], response: { confirmed: true } };
   const task: A2aTask = { kind: 'task', id: 't', contextId: 'c', status: asked.status };
   const answered = await send({ kind: 'data', data, metadata: { adk_type: 'function_response' } }, task);
-  return { paid, answered: answered.at(-1) };
+  const again = await send({ kind: 'text', text: 'Anything else?' });
+  return { paid, answered: answered.at(-1), again: again.at(-1) };
 }
 
 test.each([undefined, 'pay', ''])(
-  'an executor refuses a confirmation over A2A with a message, and the task still waits, for the name %s',
+  'an executor takes a confirmation over A2A for a no, and the task continues without the tool, for the name %s',
   async (name) => {
-    const { paid, answered } = await confirm(undefined, name);
+    const lines = vi.spyOn(getLogger(), 'warn').mockReturnValue(undefined);
+    onTestFinished(() => lines.mockRestore());
+    const { paid, answered, again } = await confirm(undefined, name);
     expect(paid).toEqual([]);
-    expect(answered).toMatchObject({ status: { state: 'input-required' }, final: true });
-    expect(JSON.stringify(answered)).toMatch(
-      /A confirmation is not accepted over A2A.*allowRemoteToolConfirmation: true/,
-    );
+    expect(answered).toMatchObject({ status: { state: 'completed' }, final: true });
+    expect(again).toMatchObject({ status: { state: 'completed' }, final: true });
+    expect(lines.mock.calls).toEqual([
+      [expect.stringMatching(/counts as a no over A2A; write runConfig: \{ allowRemoteToolConfirmation: true \}/)],
+    ]);
   },
 );
 
