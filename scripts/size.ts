@@ -18,9 +18,9 @@ const worker: BuildOptions = {
  */
 const bundles = [
   // The aim is 66 kB; docs/decisions/2026-11-30-bundle-sizes.md says what is above it.
-  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 109_300 },
+  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 109_600 },
   // The aim is 80 kB. Without live runs, which a server takes as an option. It grows with the runtime.
-  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 165_800 },
+  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 166_000 },
   // The limit is 8 kB of 1,024 bytes each: 8.2 kB of 1,000, which are printed here and stand in the guides.
   { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
   // With the state of a chat, which sends messages to their end, reads several runs, and finds what other pages wrote between its own messages.
@@ -35,13 +35,13 @@ const bundles = [
   { name: 'tools of MCP servers', entry: 'packages/mcp/src/index.ts', budget: 145_100 },
   // With the base class of agents, requests for input and the reader of event streams, for agents on other servers, and
   // with what the server shares with its protocols: errors, their statuses, and the checks of ids.
-  { name: 'agents over A2A', entry: 'packages/a2a/src/index.ts', budget: 36_000 },
+  { name: 'agents over A2A', entry: 'packages/a2a/src/index.ts', budget: 36_400 },
   // With the reader of YAML, for the front matter of skills.
   { name: 'skills', entry: 'packages/skills/src/index.ts', budget: 42_500 },
   // Without @opentelemetry/api, which applications install.
   { name: 'spans and metrics', entry: 'packages/otel/src/index.ts', budget: 13_000 },
   // The aim is 185 kB. It grows with the runtime and the server. Studio, its spans and an agent for those who have no key are 9 kB of it.
-  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 265_400 },
+  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 265_800 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');

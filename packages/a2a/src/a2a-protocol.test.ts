@@ -452,7 +452,7 @@ test('a task that requires a credential has the state TASK_STATE_AUTH_REQUIRED',
 test('a task is read up to the end of its last run, whatever follows in the session', async () => {
   const { call, sessionService } = setUp([PAY, { text: 'Paid.' }]);
   const { task } = (await call('SendMessage', say('pay', { contextId: 'c' }))).result;
-  const read: unknown[] = [];
+  const read: number[] = [];
   const fill = async (): Promise<void> => {
     const session = await sessionService.getSession({ appName: 'app', userId: 'A2A_USER_c', sessionId: 'c' });
     if (!session) throw new Error('expected a session');
@@ -466,15 +466,15 @@ test('a task is read up to the end of its last run, whatever follows in the sess
   await fill();
   const getSession = sessionService.getSession.bind(sessionService);
   sessionService.getSession = (request) => {
-    read.push(request.config?.afterSeq);
+    read.push(request.config?.afterSeq ?? 0);
     return getSession(request);
   };
   expect((await call('GetTask', { id: task.id })).result).toMatchObject({
     status: done.status,
     artifacts: done.artifacts,
   });
-  // The events of the task are in the first two of four pages.
-  expect(read.filter((seq) => seq === 0 || seq === 500 || seq === 1000)).toEqual([0, 500]);
+  // The run ends on the second page. The third one, of those that follow, begins after 1,100 events.
+  expect(Math.max(...read)).toBeLessThan(1100);
 });
 
 describe('a list of tasks', () => {

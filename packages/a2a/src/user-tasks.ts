@@ -1,5 +1,5 @@
-import type { BaseSessionService, RunRecord } from '@eventloom/core';
-import { isRecord } from '@eventloom/core/internal';
+import { type BaseSessionService, type RunRecord, SessionNotFoundError } from '@eventloom/core';
+import { eventPages, isRecord } from '@eventloom/core/internal';
 import { checkId, type ProtocolRequest, type RunOwner, type RunState } from '@eventloom/server';
 import { A2ARequestError } from './errors.ts';
 import {
@@ -13,9 +13,6 @@ import {
 } from './task-list.ts';
 import { parseTaskId, TaskView } from './task-view.ts';
 import type { A2ATask, A2ATaskState } from './wire.ts';
-
-/** Events that are read at once from a session. */
-const PAGE = 500;
 
 /** A page of tasks, as `ListTasks` returns it. */
 interface TaskPage {
@@ -58,18 +55,17 @@ export class UserTasks {
     const { appName, userId, sessionId } = view.key;
     const key = { appName, userId, sessionId };
     let record: RunRecord | undefined = first;
-    for (let seq = first.firstSeq - 1; ;) {
-      const config = { afterSeq: seq, beforeSeq: seq + PAGE + 1 };
-      const session = await sessions.getSession({ ...key, config });
-      if (!session) throw noTask();
-      for (const event of session.events) view.addStored(event);
-      this.checkSize(view);
-      seq += PAGE;
-      if (seq >= session.lastSeq) return;
-      if (view.isAsking) continue;
-      if (record?.invocationId !== view.invocationId)
-        record = await sessions.findRun({ ...key, id: view.invocationId });
-      if (record?.end && !record.open && seq >= record.end.lastSeq) return;
+    try {
+      for await (const { seq, events } of eventPages(sessions, key, { afterSeq: first.firstSeq - 1 })) {
+        for (const event of events) view.addStored(event);
+        this.checkSize(view);
+        if (view.isAsking) continue;
+        if (record?.invocationId !== view.invocationId)
+          record = await sessions.findRun({ ...key, id: view.invocationId });
+        if (record?.end && !record.open && seq + events.length > record.end.lastSeq) return;
+      }
+    } catch (error) {
+      throw SessionNotFoundError.isInstance(error) ? noTask() : error;
     }
   }
 

@@ -1,4 +1,4 @@
-import { type Event, RequestKnownError, ShuttingDownError, StaleWriterError } from '@eventloom/core';
+import { createEvent, type Event, RequestKnownError, ShuttingDownError, StaleWriterError } from '@eventloom/core';
 import { Gate } from '@eventloom/testing';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
@@ -83,6 +83,23 @@ test('a repeated request resumes its unfinished run, or closes it if it is not r
     expect(events.map((event) => event.errorCode ?? textOf(event))).toEqual([resumable ? 'Done.' : 'RUN_ABANDONED']);
     expect((await runner.listOpenRuns()).runs).toEqual([]);
   }
+});
+
+test('a repeated request does not continue in another session of the same id', async () => {
+  const look = new FunctionTool({ name: 'look', description: '', execute: () => ({}) });
+  const calls = Array.from({ length: 60 }, () => ({ calls: [{ name: 'look' }] }));
+  const { run, start, sessionService } = await scenario({ model: [...calls, 'Seen.'], agent: { tools: [look] } });
+  await run('hi', REQUEST);
+  const again = start('hi', REQUEST);
+  await again.next();
+  const { invocationId } = again;
+  await sessionService.deleteSession(KEY);
+  const session = await sessionService.createSession(KEY);
+  for (let seq = 1; seq <= 150; seq++)
+    await sessionService.appendEvent({ session, event: createEvent({ invocationId, author: 'other' }) });
+  const { events, error } = await runToError(again);
+  expect(error).toMatchObject({ code: 'SESSION_NOT_FOUND' });
+  expect(events.filter(({ author }) => author === 'other')).toEqual([]);
 });
 
 test('a repeated answer yields only the events after it', async () => {

@@ -16,13 +16,13 @@ import {
   type SessionKey,
 } from '@eventloom/core';
 import {
+  eventPages,
   isCancelledRequest,
   isPersonRequest,
   isSameJson,
   RunMark,
   stateScopeOf,
   tryParseJson,
-  readWithoutState,
 } from '@eventloom/core/internal';
 import { readConfirmation, unwrapAnswer } from '../answers.ts';
 import type { RunRequest } from '../run-request.ts';
@@ -38,10 +38,8 @@ interface KnownRequest {
   readonly events: readonly Event[];
 }
 
-/** Number of events per read. */
-const PAGE = 100;
-/** Interval at which the session is read while its run has not stored the message yet, in milliseconds. */
-const READ_EVERY_MS = 500;
+/** Interval at which the session of a run in another process is read, in milliseconds. */
+export const READ_EVERY_MS = 500;
 
 /**
  * Refuses a request that continues a run if that run has stored the request already.
@@ -139,7 +137,10 @@ export async function untilFree(
   }
 }
 
-/** Returns the stored part of a request; undefined if the request is unknown or nothing of it is stored. */
+/**
+ * Returns the stored part of a request; undefined if the request is unknown or nothing of it is stored.
+ * @throws SessionNotFoundError if the session is deleted in the meantime
+ */
 async function findRequest(
   service: BaseSessionService,
   key: SessionKey,
@@ -149,14 +150,8 @@ async function findRequest(
   if (!record) return undefined;
   const { invocationId, firstSeq } = record;
   const search = new RequestSearch(invocationId, requestId);
-  for (let seq = firstSeq - 1, lastSeq = firstSeq; seq < lastSeq; seq += PAGE) {
-    const window = { ...key, config: { afterSeq: seq, beforeSeq: seq + PAGE + 1 } };
-    const session = await readWithoutState(service, window);
-    if (!session) return undefined;
-    ({ lastSeq } = session);
-    for (const [index, event] of session.events.entries())
-      if (search.add(event, seq + 1 + index - firstSeq)) return search.found;
-  }
+  for await (const { seq, events } of eventPages(service, key, { afterSeq: firstSeq - 1 }))
+    for (const [index, event] of events.entries()) if (search.add(event, seq + index - firstSeq)) return search.found;
   return search.found;
 }
 

@@ -7,7 +7,7 @@ import {
   type SessionKey,
   SessionNotFoundError,
 } from '@eventloom/core';
-import { countOfPage, eventPages, FIRST_EVENTS } from '../sessions/event-pages.ts';
+import { countOfPage, eventPages, FIRST_EVENTS } from '@eventloom/core/internal';
 import type { ResponseText } from './large-responses.ts';
 
 /**

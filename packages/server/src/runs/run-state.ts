@@ -9,9 +9,8 @@ import {
   type RunRecord,
   type SessionKey,
 } from '@eventloom/core';
-import { Calls, isYielded, newestFirst, otherWork } from '@eventloom/core/internal';
+import { Calls, eventPages, isYielded, newestFirst, otherWork } from '@eventloom/core/internal';
 import type { ErrorBody } from '@eventloom/core/wire';
-import { eventPages } from '../sessions/event-pages.ts';
 import { readEnd, readNotBegun } from './stored-frames.ts';
 
 /** The state of a run. */

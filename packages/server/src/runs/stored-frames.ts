@@ -12,14 +12,17 @@ import {
   type SessionKey,
 } from '@eventloom/core';
 import {
+  eventPages,
+  FIRST_EVENTS,
+  goneError,
   isBookkeeping,
   isCancelledRequest,
   isYielded,
   outcomeOfEvent,
+  type ReadEvents,
   readStreamed,
   readWithoutState,
 } from '@eventloom/core/internal';
-import { type ReadEvents, eventPages, FIRST_EVENTS, goneError } from '../sessions/event-pages.ts';
 import { chunkPosition, eventPosition, offsetOf, type RunLog } from './run-log.ts';
 import type { RunFrame } from './run-relay.ts';
 

@@ -1,11 +1,9 @@
-import {
-  type BaseSessionService,
-  type Event,
-  type GetSessionConfig,
-  type SessionKey,
-  SessionNotFoundError,
-} from '@eventloom/core';
-import { readWithoutState, weigh } from '@eventloom/core/internal';
+import { weigh } from '../content/json.ts';
+import { SessionNotFoundError } from '../errors.ts';
+import type { Event } from '../event/event.ts';
+import { readWithoutState } from './read-newest.ts';
+import type { SessionKey } from './session-key.ts';
+import type { BaseSessionService, GetSessionConfig } from './session-service.ts';
 
 /** The number of events of the first read. Most sessions have fewer. */
 export const FIRST_EVENTS = 100;
