@@ -164,7 +164,7 @@ export class WorkerRouter<Env extends CloudflareBindings> {
     const address = `address:${request.headers.get('cf-connecting-ip') ?? ''}`;
     let user: AuthenticatedUser | undefined;
     try {
-      user = await identifierOf({ authenticate: this.#authenticate })?.(request);
+      user = await identifierOf({ authenticate: this.#authenticate }, systemPlatform)?.(request);
     } catch (error) {
       await this.#limit(address);
       throw error;

@@ -2,7 +2,7 @@ import { ConfigurationError } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
-import { ScriptedModel } from '@eventloom/testing';
+import { fixedPlatform, ScriptedModel } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
 import { createServer, type EventloomServer } from './create-server.ts';
 import type { ServerOptions } from './server-options.ts';
@@ -130,6 +130,20 @@ describe('a server with authenticate', () => {
       expect(await send(server, '/list-apps')).toMatchObject({ status: 500, code: 'CONFIGURATION' });
     },
   );
+
+  test('refuses a request whose hook does not settle within ten seconds', async () => {
+    const platform = fixedPlatform();
+    const called = Promise.withResolvers<void>();
+    const authenticate = (): Promise<never> => {
+      called.resolve();
+      return new Promise(() => undefined);
+    };
+    const { server } = createApp({ authenticate, platform, onError: () => undefined });
+    const answered = send(server, '/list-apps');
+    await called.promise;
+    platform.advance(10_000);
+    expect(await answered).toMatchObject({ status: 500, code: 'CONFIGURATION' });
+  });
 
   test('answers under any host name', async () => {
     const { server } = createApp({ authenticate });

@@ -114,7 +114,7 @@ export function createServerOn(app: Hono, options: ServerOptions, owner?: string
     ...commonRoutes(options.protocols),
     ...(options.live?.routes ?? []),
   ];
-  const identify = identifierOf(options);
+  const identify = identifierOf(options, platform);
   addRoutes(app, [...routes, openApiRoute(routes, VERSION, server)], {
     ...options,
     server,

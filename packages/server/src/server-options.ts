@@ -28,7 +28,8 @@ export interface ServerOptions {
   readonly runners: readonly Runner[];
   /**
    * Returns the user that a request comes from; undefined or null refuses the request. Called for every request except the probes
-   * `/health`, `/livez` and `/readyz`. It must not read the request's body.
+   * `/health`, `/livez` and `/readyz`. It must not read the request's body. A request that it keeps waiting for ten seconds is refused
+   * with 500.
    */
   readonly authenticate?:
     | ((request: Request) => AuthenticatedUser | null | undefined | Promise<AuthenticatedUser | null | undefined>)

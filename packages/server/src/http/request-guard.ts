@@ -1,4 +1,5 @@
-import { ConfigurationError, InvalidRequestError } from '@eventloom/core';
+import { ConfigurationError, InvalidRequestError, type Platform } from '@eventloom/core';
+import { isPromiseLike, within } from '@eventloom/core/internal';
 import { ForbiddenError, UnauthenticatedError } from '../errors.ts';
 import type { AuthenticatedUser, ServerOptions } from '../server-options.ts';
 import { shownAddress } from './request-body.ts';
@@ -91,15 +92,30 @@ export function checkRequestTarget(target: string): void {
   }
 }
 
+/** Maximum time that a request waits for `authenticate`, in milliseconds. */
+const AUTHENTICATE_MS = 10_000;
+
 /**
  * Returns a function that authenticates a request with the `authenticate` hook of a server; undefined without a hook. The function throws
- * UnauthenticatedError if the hook returns no user, and ConfigurationError if it returns anything other than a user.
+ * UnauthenticatedError if the hook returns no user, and ConfigurationError if it returns anything other than a user, or nothing within ten
+ * seconds.
  */
-export function identifierOf({ authenticate }: Pick<ServerOptions, 'authenticate'>): Identify | undefined {
+export function identifierOf(
+  { authenticate }: Pick<ServerOptions, 'authenticate'>,
+  timers: Pick<Platform, 'schedule'>,
+): Identify | undefined {
   if (!authenticate) return undefined;
+  const late = (): never => {
+    throw new ConfigurationError(
+      `authenticate: did not settle within ${AUTHENTICATE_MS} ms, so the request was refused; give what it waits for a time limit`,
+    );
+  };
   return async (request) => {
     // A hook in JavaScript may return anything; values other than a user refuse the request.
-    const user = await authenticate(request);
+    const returned = authenticate(request);
+    const user = isPromiseLike(returned)
+      ? await within(timers, Promise.resolve(returned), AUTHENTICATE_MS, late)
+      : returned;
     if (user === undefined || user === null) throw new UnauthenticatedError('the request has no valid credentials');
     if (typeof user.userId === 'string' && user.userId !== '') return user;
     throw new ConfigurationError(
