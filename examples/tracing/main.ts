@@ -11,7 +11,7 @@ const runner = new InMemoryRunner({
   instrumentation: openTelemetry({ tracerProvider }),
   autoCreateSession: true,
 });
-const newMessage = { role: 'user', parts: [{ text: 'What is the capital of Italy?' }] };
+const newMessage = 'What is the capital of Italy?';
 
 for await (const event of runner.runAsync({ userId: 'ann', sessionId: 'first', newMessage })) console.log(event.author);
 await tracerProvider.shutdown();

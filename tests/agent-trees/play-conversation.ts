@@ -249,7 +249,9 @@ class Conversation {
     // The lease of a dead process expires.
     if (end === 'killed') this.#platform.advance(120_000);
     await this.#check({ disturbance, end, invocationId: stream.invocationId, events });
-    const what = params.newMessage?.parts?.map(describePart).join(', ') ?? 'resume';
+    const { newMessage } = params;
+    const what =
+      typeof newMessage === 'object' ? newMessage.parts?.map(describePart).join(', ') : (newMessage ?? 'resume');
     this.log.push(`${what}, ${disturbance}: ${describeEnd(end)}, ${events.length} events, run ${stream.invocationId}`);
   }
 

@@ -14,7 +14,7 @@ test('the model hears after ten seconds that the warehouse does not answer', asy
   const model = new ScriptedModel([{ calls: [{ name: 'stock', args: {} }] }, 'I do not know.']);
   const agent = new LlmAgent({ name: 'desk', model, tools: [stock] });
   const runner = new InMemoryRunner({ agent, platform, autoCreateSession: true });
-  const newMessage = { role: 'user', parts: [{ text: 'How many cups have you got?' }] };
+  const newMessage = 'How many cups have you got?';
 
   const running = runner.run({ userId: 'ann', sessionId: 's1', newMessage });
   await warehouse.reached;

@@ -214,7 +214,7 @@ export class AdkRunner extends Runner {
     const text = mayAnswer ? textOf(params?.newMessage) : undefined;
     if (text === undefined) return withAdkEnds(super.runAsync(withRunConfig(params)), params, this.hidesBookkeeping);
     // The run reads its parameters when it begins.
-    const asked: { newMessage?: Content | undefined } & AdkRunAsyncParams = withRunConfig({ ...params });
+    const asked: { newMessage?: AdkRunAsyncParams['newMessage'] } & AdkRunAsyncParams = withRunConfig({ ...params });
     const stream = super.runAsync(asked);
     // The text may become an answer when the run begins.
     Object.defineProperty(stream, 'start', { value: 'answers' });
@@ -320,7 +320,8 @@ const EPHEMERAL_PARAMS: OptionRules<RunEphemeralParams> = {
 const RECENT_EVENTS = 200;
 
 /** Returns the text of a message that consists of texts. */
-function textOf(message: Content | undefined): string | undefined {
+function textOf(message: Content | string | undefined): string | undefined {
+  if (typeof message === 'string') return message;
   const texts = message?.parts?.map(({ text }) => text) ?? [];
   return texts.length > 0 && texts.every((text) => text !== undefined) ? texts.join('') : undefined;
 }

@@ -49,8 +49,7 @@ const HINTS = { apiKey: 'write gemini: { apiKey }', sessionService: USE_RUNNER, 
  *
  * @example
  * const runner = new InMemoryRunner({ agent, gemini: { apiKey }, autoCreateSession: true });
- * const newMessage = { role: 'user', parts: [{ text: 'Hello' }] };
- * for await (const event of runner.runAsync({ userId: 'ada', sessionId: 's1', newMessage })) {
+ * for await (const event of runner.runAsync({ userId: 'ada', sessionId: 's1', newMessage: 'Hello' })) {
  *   if (isFinalResponse(event) && event.content) console.log(stringifyContent(event));
  * }
  */

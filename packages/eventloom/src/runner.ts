@@ -17,7 +17,7 @@ import { Runner as TextRunner, type RunnerConfig } from '@eventloom/runner';
  *   models: geminiModels({ apiKey }),
  *   autoCreateSession: true,
  * });
- * const newMessage = { role: 'user', parts: [{ text: 'Hello' }] };
+ * const newMessage = 'Hello';
  * for await (const event of runner.runAsync({ userId: 'ada', sessionId: 's1', newMessage })) {
  *   if (isFinalResponse(event) && event.content) console.log(stringifyContent(event));
  * }

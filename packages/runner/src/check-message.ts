@@ -8,8 +8,9 @@ import { describeKind, isBase64, isRecord, sealContent } from '@eventloom/core/i
  * @throws InvalidMessageError if it is empty, is not JSON, has another role than `user`, has function calls, or mixes
  * function responses with other parts
  */
-export function checkNewMessage(message: Content): Content {
-  if (!isRecord(message)) fail(`expected an object, got ${shown(message)}; ${EXAMPLE}`);
+export function checkNewMessage(given: Content | string): Content {
+  const message = typeof given === 'string' ? { parts: [{ text: given }] } : given;
+  if (!isRecord(message)) fail(`expected a text or an object, got ${describeKind(message)}; ${EXAMPLE}`);
   if (!Array.isArray(message.parts) || message.parts.length === 0) fail(`has no parts; ${EXAMPLE}`);
   const { role = 'user', parts } = message;
   if (role !== 'user') fail(`has the role ${String(JSON.stringify(role)).slice(0, 60)}; write role: "user"`);
@@ -35,7 +36,7 @@ export function checkNewMessage(message: Content): Content {
   }
 }
 
-const EXAMPLE = "write { role: 'user', parts: [{ text: 'hello' }] }";
+const EXAMPLE = "write 'hello', or { role: 'user', parts: [{ text: 'hello' }] }";
 
 /** Returns a short text in quotes, and the kind of any other value. */
 function shown(value: unknown): string {

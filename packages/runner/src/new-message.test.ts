@@ -15,6 +15,10 @@ test('a message of text, data and files is accepted and gets the role user', () 
   expect(checkNewMessage({ role: 'user', parts })).toEqual({ role: 'user', parts });
 });
 
+test('a text is the message of one part', () => {
+  expect(checkNewMessage('Hello')).toEqual({ role: 'user', parts: [{ text: 'Hello' }] });
+});
+
 test('the message is copied and frozen once', () => {
   const message = { parts: [{ text: 'hi' }] };
   const checked = checkNewMessage(message);
@@ -25,9 +29,10 @@ test('the message is copied and frozen once', () => {
 });
 
 test.each([
-  ['nothing', undefined, 'expected an object, got nothing; write { role:'],
-  ['a text', 'hi', 'expected an object, got the text "hi"; write { role:'],
-  ['null', null, 'expected an object, got null'],
+  ['nothing', undefined, "expected a text or an object, got nothing; write 'hello', or { role:"],
+  ['a number', 5, 'expected a text or an object, got the number 5'],
+  ['null', null, 'expected a text or an object, got null'],
+  ['an empty text', ' ', 'is empty'],
   ['no parts', {}, 'has no parts'],
   ['an empty list of parts', { parts: [] }, 'has no parts'],
   ['parts that are not a list', { parts: { text: 'hi' } }, 'has no parts'],

@@ -20,7 +20,7 @@ test.each([
   [
     'the messages of another library',
     { messages: [] },
-    `runAsync: has no option "messages"; write newMessage: { role: 'user', parts: [{ text: 'hello' }] }`,
+    'runAsync: has no option "messages"; write newMessage: \'hello\'',
   ],
   ['the name of another app', { appName: 'other' }, 'the runner has the appName "app"'],
   [

@@ -42,10 +42,11 @@ export interface RunAsyncParams {
   /** The session that the run reads and adds to. It must exist, unless the runner has `autoCreateSession`. */
   readonly sessionId: string;
   /**
-   * The message of the user: `{ role: 'user', parts: [{ text: 'Hello' }] }`, or the answers to function calls, as `functionResponse`
-   * parts. May be absent only if `invocationId` is given; beside an `invocationId` it may hold only answers to calls of that run.
+   * The message of the user: a text, a content such as `{ role: 'user', parts: [{ text: 'Hello' }, image] }`, or a content with the
+   * answers to function calls, as `functionResponse` parts. May be absent only if `invocationId` is given; beside an
+   * `invocationId` it may hold only answers to calls of that run.
    */
-  readonly newMessage?: Content | undefined;
+  readonly newMessage?: Content | string | undefined;
   /**
    * Resumes this run of the session in place of starting one. The run must have been started as `resumable`, and must
    * not have ended: its process was lost, or it waits for an answer. `streamingMode`, `completionEvent`, `maxLlmCalls`,
@@ -122,7 +123,7 @@ const PARAMS: OptionRules<RunAsyncParams> = {
   webhook: 'object',
 };
 
-const WRITE_MESSAGE = "write newMessage: { role: 'user', parts: [{ text: 'hello' }] }";
+const WRITE_MESSAGE = "write newMessage: 'hello'";
 const STREAM = "write runConfig: { streamingMode: 'sse' }";
 /** Hints for names that other libraries use for these parameters, and for options of other functions. */
 const HINTS: Readonly<Record<string, string>> = {
@@ -232,7 +233,8 @@ export function parseRunRequest(runner: Runner, input: RunInput): RunRequest {
   const { params } = input;
   checkRunParams(params, runner.appName);
   const { userId, sessionId, invocationId, bounds, stateDelta, replay = false, ifKnown = 'follow' } = params;
-  const message = params.newMessage && checkNewMessage(params.newMessage);
+  const { newMessage } = params;
+  const message = newMessage || newMessage === '' ? checkNewMessage(newMessage) : undefined;
   const callIds = message ? answeredCallIds(message) : NO_IDS;
   let start: RunStart;
   if (invocationId !== undefined) {
@@ -267,8 +269,8 @@ export function parseRunRequest(runner: Runner, input: RunInput): RunRequest {
 }
 
 /** Decides what a message starts that is sent without an `invocationId`. */
-export function startOfMessage(message: Content | undefined): 'message' | 'answers' {
-  return message && answeredCallIds(message).length > 0 ? 'answers' : 'message';
+export function startOfMessage(message: Content | string | undefined): 'message' | 'answers' {
+  return message && typeof message !== 'string' && answeredCallIds(message).length > 0 ? 'answers' : 'message';
 }
 
 function parseLive(runner: Runner, params: RunLiveParams): RunRequest {

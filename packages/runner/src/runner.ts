@@ -47,8 +47,7 @@ import { SessionLocks } from './session-locks.ts';
  *   models: geminiModels({ apiKey }),
  *   autoCreateSession: true,
  * });
- * const newMessage = { role: 'user', parts: [{ text: 'Hello' }] };
- * for await (const event of runner.runAsync({ userId: 'ada', sessionId: 's1', newMessage })) {
+ * for await (const event of runner.runAsync({ userId: 'ada', sessionId: 's1', newMessage: 'Hello' })) {
  *   if (isFinalResponse(event) && event.content) console.log(stringifyContent(event));
  * }
  */
