@@ -297,6 +297,45 @@ describe('a chat', () => {
     expect(shown(chat.snapshot)).toEqual(['user: from another page', 'helper: reply']);
   });
 
+  test('is empty on refresh after another page deleted its session, and creates it again with the next message', async () => {
+    const { session } = startServer((_request, { index }) => `reply ${index}`, { autoCreateSession: false });
+    const chat = new AgentChat(session, { createSession: true });
+    await chat.load();
+    await chat.send('one');
+    await session.delete();
+    await chat.refresh();
+    expect(shown(chat.snapshot)).toEqual([]);
+    await chat.send('two');
+    expect(shown(chat.snapshot)).toEqual(['user: two', 'helper: reply 1']);
+  });
+
+  test('creates a session that another page deleted with the message after the refused one', async () => {
+    const { session } = startServer((_request, { index }) => `reply ${index}`, { autoCreateSession: false });
+    const chat = new AgentChat(session, { createSession: true });
+    await chat.send('one');
+    await session.delete();
+    await chat.send('two');
+    expect(chat.snapshot.error).toMatchObject({ serverCode: 'SESSION_NOT_FOUND' });
+    await chat.send('three');
+    expect(chat.snapshot.error).toBeUndefined();
+    expect(shown(chat.snapshot).at(-1)).toBe('helper: reply 1');
+  });
+
+  test('stays as it is on refresh if the server cannot be asked', async () => {
+    let isDown = false;
+    const network: Network = async (request, forward) => {
+      if (isDown) throw new TypeError('failed to fetch');
+      return forward(request);
+    };
+    const { session } = startServer(['reply'], { network });
+    const chat = new AgentChat(session);
+    await chat.send('one');
+    const before = chat.snapshot;
+    isDown = true;
+    await chat.refresh();
+    expect(chat.snapshot).toBe(before);
+  });
+
   test('reads a session on refresh that another page continued by more events than it asks for', async () => {
     const { session } = startServer((_request, { index }) => `reply ${index}`);
     const [chat, other] = [new AgentChat(session), new AgentChat(session)];

@@ -126,17 +126,23 @@ export class AgentChat {
   }
 
   /**
-   * Reads the session again if it has events that the chat does not show, because another page or program wrote them. Does nothing while
-   * the session or a run is read, and if the server cannot be asked.
+   * Reads the session again if it has events that the chat does not show, because another page or program wrote them, or if it was deleted.
+   * Does nothing while the session or a run is read, and if the server cannot be asked.
    */
   async refresh(): Promise<void> {
     if (this.#actions > 0) return;
-    const session = await this.session.get({ ifExists: true, numRecentEvents: MAX_COMPARED }).catch(ignore);
-    if (this.#actions > 0 || !session) return;
-    const { events } = session;
+    let session: Session | undefined;
+    try {
+      session = await this.session.get({ ifExists: true, numRecentEvents: MAX_COMPARED });
+    } catch {
+      // The page shows what it has. The next action reports that the server cannot be reached.
+      return;
+    }
+    if (this.#actions > 0 || (!session && !this.#exists)) return;
+    const events = session?.events ?? [];
     const read = events.findLastIndex(({ id }) => id === this.#lastRead);
     const isPartial = read < 0 && events.length === MAX_COMPARED;
-    if (isPartial || !this.#shows(events.slice(read + 1))) await this.load();
+    if (!session || isPartial || !this.#shows(events.slice(read + 1))) await this.load();
   }
 
   /** True if the chat has all of these stored events. Its runs do not stream all of theirs, of which only the newest is compared. */
@@ -253,6 +259,8 @@ export class AgentChat {
       try {
         await send(signal).finally(settle);
       } catch (error) {
+        // Somebody has deleted it: `createSession` creates it for the next message.
+        if (ServerError.isInstance(error) && error.serverCode === 'SESSION_NOT_FOUND') this.#exists = false;
         if (!signal.aborted && ServerError.isInstance(error) && (await this.#readIfAnswered(signal, answered))) {
           this.#set({ error, failed: 'run' });
           await this.#followNewest(signal);
