@@ -179,7 +179,7 @@ export class SessionLoader {
     const first = Math.max(afterSeq + 1, end - numRecentEvents);
     const parts: Event[][] = [];
     for (;;) {
-      await this.#queue.turn();
+      await this.#queue.next();
       const window = { afterSeq: first - 1, beforeSeq: end, numRecentEvents: Math.max(0, end - first) };
       const count = await lock.countWithin(window, LARGE_CHARS);
       if (count === undefined) return read(config);

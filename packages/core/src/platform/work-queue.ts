@@ -15,7 +15,7 @@ export class WorkQueue {
   }
 
   /** Resolves when the caller may begin its work, which includes everything that it does without waiting for other work. */
-  async turn(): Promise<void> {
+  async next(): Promise<void> {
     const previous = this.#last;
     this.#last = previous.then(() => otherWork(this.#platform));
     await previous;

@@ -127,12 +127,12 @@ function addPath<Server extends FrontContext>(
     const request = new ServerRequest(server, context, user);
     try {
       const response = await route.handle(request);
-      // Nobody reads it: a reader of a run would keep its place.
+      // The body of a response to HEAD is not sent. A reader of a run would count as connected.
       if (req.method === 'HEAD') await response.body?.cancel();
       return response;
     } finally {
       const { quota } = request;
-      // A run that nobody reads yet needs no connection.
+      // Without a reader by now, the run needs no connection.
       quota.count('reservedReaders', -quota.used.reservedReaders);
       quota.release();
     }

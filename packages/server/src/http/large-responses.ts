@@ -2,7 +2,7 @@ import { type Platform, toError } from '@eventloom/core';
 import type { WorkQueue } from '@eventloom/core/internal';
 import { UnreadResponsesError } from '../errors.ts';
 import { cutError } from '../runs/run-reader.ts';
-import { CHARS_PER_TURN, UserTurns } from './in-turns.ts';
+import { CHARS_PER_SLICE, UserQueues } from './in-slices.ts';
 import { jsonTextResponse } from './responses.ts';
 import { isOverLimit, RequestQuota, type UserQuotas } from './user-quotas.ts';
 
@@ -39,13 +39,13 @@ interface LargeResponsesOptions {
  */
 export class LargeResponses {
   readonly #options: LargeResponsesOptions;
-  readonly #turns: UserTurns;
+  readonly #userQueues: UserQueues;
   /** Settles when a client has read a response or has left. */
   #freed = Promise.withResolvers<void>();
 
   constructor(options: LargeResponsesOptions) {
     this.#options = options;
-    this.#turns = new UserTurns(options.platform, options.queue);
+    this.#userQueues = new UserQueues(options.platform, options.queue);
   }
 
   /**
@@ -55,7 +55,7 @@ export class LargeResponses {
    * @throws UserLimitError, ServerBusyError for a large response over the limits, and the errors of `read`
    */
   respond(userId: string, read: () => ResponseText | Promise<ResponseText>): Promise<Response> {
-    return this.#turns.run(userId, async () => this.#write(userId, await read(), true));
+    return this.#userQueues.run(userId, async () => this.#write(userId, await read(), true));
   }
 
   /**
@@ -72,7 +72,7 @@ export class LargeResponses {
   ): Promise<Response> {
     this.#options.quotas.check('responseChars', 1, userId);
     const read = await change();
-    return this.#turns.run(userId, async () => {
+    return this.#userQueues.run(userId, async () => {
       await this.#waitForRoom(userId);
       return this.#write(userId, await read(), false);
     });
@@ -136,10 +136,10 @@ export class LargeResponses {
     for (; next.done !== true && chars < MAX_AHEAD; next = later.next()) {
       block += next.value;
       chars += next.value.length;
-      if (block.length < CHARS_PER_TURN) continue;
+      if (block.length < CHARS_PER_SLICE) continue;
       blocks.push(block);
       block = '';
-      await queue.turn();
+      await queue.next();
     }
     const isWhole = next.done === true && !rest;
     if (isWhole && chars <= SMALL_CHARS) return jsonTextResponse(block, headers);
@@ -184,9 +184,9 @@ export class LargeResponses {
         async pull(controller) {
           stopTimer?.();
           try {
-            await queue.turn();
+            await queue.next();
             let block = '';
-            while (block.length < CHARS_PER_TURN) {
+            while (block.length < CHARS_PER_SLICE) {
               const next = await text.next();
               if (next.done === true) break;
               block += next.value;

@@ -3,7 +3,7 @@ import { checkName, isRecord, joinBytes, weigh } from '@eventloom/core/internal'
 import { isDeeperThan } from '@eventloom/core/wire';
 import { BodyTooLargeError } from '../errors.ts';
 import type { ServerLimits } from '../server-limits.ts';
-import { atOnce, type Steps } from './in-turns.ts';
+import { atOnce, type Steps } from './in-slices.ts';
 import type { RequestQuota } from './user-quotas.ts';
 
 /**

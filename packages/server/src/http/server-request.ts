@@ -16,7 +16,7 @@ import type { AppRequest } from '../server-app.ts';
 import type { FrontContext, ServerContext } from '../server-context.ts';
 import type { AuthenticatedUser } from '../server-options.ts';
 import { pathBelow } from './base-path.ts';
-import { CHARS_PER_TURN, inTurns } from './in-turns.ts';
+import { CHARS_PER_SLICE, inSlices } from './in-slices.ts';
 import { checkCounts, checkId, parseEventsJson, parseJson, quotedName, readBytes } from './request-body.ts';
 import { requireSameUser } from './request-guard.ts';
 import { checkInvocationId, type FollowRunRequest, HostedRun } from './hosted-run.ts';
@@ -95,9 +95,9 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
    */
   async json(hasEvents = false): Promise<unknown> {
     const bytes = await this.bytes();
-    const isLarge = bytes.length > CHARS_PER_TURN;
+    const isLarge = bytes.length > CHARS_PER_SLICE;
     // Many large bodies that arrive together would hold all other requests of the process.
-    if (isLarge) await this.server.largeTexts?.turn();
+    if (isLarge) await this.server.largeTexts?.next();
     let text: string;
     try {
       text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
@@ -107,10 +107,10 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
     if (text.trim() === '') return undefined;
     const { limits, platform } = this.server;
     const value = hasEvents
-      ? await inTurns(platform, parseEventsJson('body', text, limits))
+      ? await inSlices(platform, parseEventsJson('body', text, limits))
       : parseJson('body', text, limits);
     // To store the value takes longer than to parse it.
-    if (isLarge) await this.server.largeTexts?.turn();
+    if (isLarge) await this.server.largeTexts?.next();
     return value;
   }
 

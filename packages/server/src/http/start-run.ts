@@ -102,8 +102,8 @@ export async function requestRun(
   quota.count('runs', 1);
   quota.count('queued', 1);
   const policy = server.runConfig && (await callRunConfigHook(server.runConfig, raw, user, appName, server.platform));
-  const asked: RunConfig = { streamingMode, requestId, customMetadata, completionEvent, onBusy };
-  const runConfig = policy ? mergeRunConfigs(policy, asked) : asked;
+  const requested: RunConfig = { streamingMode, requestId, customMetadata, completionEvent, onBusy };
+  const runConfig = policy ? mergeRunConfigs(policy, requested) : requested;
   const traceHeaders = runner.instrumentation && readTraceHeaders(raw.headers);
   const params: RunAsyncParams = {
     userId,

@@ -126,8 +126,8 @@ export class RequestQuota {
   #userId: string | undefined;
   readonly used: Usage = { ...NOTHING };
   /**
-   * Number of calls of `release` to come: for the request, for each of its runs, and for a response that is sent.
-   * Amounts are released at the last one.
+   * Number of calls of `release` to come: one for the request, one for each of its runs, and one for a response that is still sent. The
+   * last call releases the amounts.
    */
   holds = 1;
 

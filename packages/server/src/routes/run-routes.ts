@@ -158,10 +158,10 @@ async function startRun(request: ServerRequest): Promise<Response> {
   for (const name of IN_ADDRESS) {
     if (Object.hasOwn(json, name)) throw new InvalidRequestError(`${name}: is in the address; remove it from the body`);
   }
-  const { webhook: asked, ...fields } = json;
+  const { webhook: requested, ...fields } = json;
   const body = parseRunBody(request, { ...fields, ...key }, true);
   const waitMs = preferredWait(request.raw.headers.get('prefer')) * 1000;
-  const webhook = await readWebhook(request, key, asked);
+  const webhook = await readWebhook(request, key, requested);
   const mode = body.streaming ? StreamingMode.SSE : StreamingMode.NONE;
   const { run, known } = await requestRun(request, body, mode, waitMs, webhook);
   const { log } = run;

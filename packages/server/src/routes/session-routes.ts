@@ -25,7 +25,7 @@ import {
 import type { Runner } from '@eventloom/runner';
 import type { ServerRequest } from '../http/server-request.ts';
 import { respondIfExists, IF_EXISTS, NO_SESSION } from '../http/if-exists.ts';
-import { inTurns } from '../http/in-turns.ts';
+import { inSlices } from '../http/in-slices.ts';
 import { checkEventCounts, checkId } from '../http/request-body.ts';
 import { type ResponseText, SMALL_CHARS } from '../http/large-responses.ts';
 import { cursorHeader, jsonResponse, NEXT_CURSOR } from '../http/responses.ts';
@@ -59,8 +59,8 @@ async function readCreation(
   { server: { limits, platform } }: ServerRequest,
   json: unknown,
 ): Promise<CreateSessionBody> {
-  await inTurns(platform, checkEventCounts(json, limits));
-  return inTurns(platform, readCreateSessionSteps(json));
+  await inSlices(platform, checkEventCounts(json, limits));
+  return inSlices(platform, readCreateSessionSteps(json));
 }
 
 /** Returns the text of a new session. One with events or much state is read again when it is answered. */

@@ -3,7 +3,7 @@ import type { RunStream } from '@eventloom/runner';
 import { eventPosition, type RunLog } from './run-log.ts';
 
 /** The stream of a run, as an `ActiveRun` records it: without what compilers know only with `esnext.disposable` in `lib`. */
-export interface RecordedRun extends Pick<
+export interface HostedStream extends Pick<
   RunStream,
   | 'invocationId'
   | 'start'
@@ -17,14 +17,14 @@ export interface RecordedRun extends Pick<
   | 'next'
   | 'return'
 > {
-  retry(): RecordedRun;
+  retry(): HostedStream;
 }
 
 /** Parameters of an `ActiveRun`. */
 interface ActiveRunParams {
   /** Gets the events of the run. */
   readonly log: RunLog;
-  readonly stream: RecordedRun;
+  readonly stream: HostedStream;
   /** Aborts the stream. */
   readonly controller: AbortController;
   readonly name: string;
@@ -35,8 +35,8 @@ interface ActiveRunParams {
  * Number of characters that a run appends before other work runs: a few events at first, so that its beginning is sent immediately, then
  * twice as many each time, up to the length of one write of a reader, so that the client reads while the run produces more.
  */
-const CHARS_OF_FIRST_TURN = 2 * 1024;
-const MAX_CHARS_PER_TURN = 64 * 1024;
+const CHARS_OF_FIRST_SLICE = 2 * 1024;
+const MAX_CHARS_PER_SLICE = 64 * 1024;
 /** Number of characters that an event counts that readers do not get. */
 const CHARS_OF_BOOKKEEPING = 256;
 
@@ -47,12 +47,12 @@ export class ActiveRun {
   /** The name under which the process lists the run. It changes if the run that gets the session is another one than expected. */
   name: string;
   /** The stream that is recorded: another one after each retry. */
-  stream: RecordedRun;
+  stream: HostedStream;
   /**
    * The start of the run. Answers may continue another run, and a resume does: its id and the first position of its log are known once the
    * run has begun.
    */
-  readonly start: RecordedRun['start'];
+  readonly start: HostedStream['start'];
   /** Id of a request that waits to continue a run, by which other processes find it; undefined for other runs, and without a request id. */
   readonly waitingId: string | undefined;
   /** True once the run has its session and its message is stored. */
@@ -90,7 +90,7 @@ export class ActiveRun {
   }
 
   /** Records that the run has its session and its message is stored. */
-  noteBegun(stream: RecordedRun): void {
+  noteBegun(stream: HostedStream): void {
     this.hasBegun = true;
     const { log } = this;
     log.invocationId = stream.invocationId;
@@ -111,16 +111,16 @@ export class ActiveRun {
   /** Records the events of the stream until its end, with or without readers. Throws the error of the run. */
   async record(timers: Pick<Platform, 'schedule'>): Promise<void> {
     const { log, stream } = this;
-    let charsOfTurn = CHARS_OF_FIRST_TURN;
-    let charsLeft = charsOfTurn;
+    let charsOfSlice = CHARS_OF_FIRST_SLICE;
+    let charsLeft = charsOfSlice;
     for (let step = await stream.next(); !step.done; step = await stream.next()) {
       const event = step.value;
       charsLeft -= log.append(event, stream.offset) || CHARS_OF_BOOKKEEPING;
       if (this.stopReason && event.partial !== true) this.abort(this.stopReason);
       if (charsLeft > 0) continue;
       // An agent that never waits would otherwise block all readers and all other runs.
-      charsOfTurn = Math.min(2 * charsOfTurn, MAX_CHARS_PER_TURN);
-      charsLeft = charsOfTurn;
+      charsOfSlice = Math.min(2 * charsOfSlice, MAX_CHARS_PER_SLICE);
+      charsLeft = charsOfSlice;
       await new Promise<void>((resolve) => void timers.schedule(0, resolve));
     }
   }

@@ -14,7 +14,7 @@ import type { RunAsyncParams, Runner } from '@eventloom/runner';
 import { ServerBusyError } from '../errors.ts';
 import type { RequestQuota, UserQuotas } from '../http/user-quotas.ts';
 import { boundsOf, type ServerLimits } from '../server-limits.ts';
-import { ActiveRun, type RecordedRun } from './active-run.ts';
+import { ActiveRun, type HostedStream } from './active-run.ts';
 import { type LogEnd, RunLog } from './run-log.ts';
 import { isSameSession, RunMemory, runName } from './run-memory.ts';
 import { endOfFailedRun, endOfUnconfirmedRun, reportFailure, SESSION_DELETED } from './failed-run.ts';
@@ -27,7 +27,7 @@ import { type OnUnfinishedRuns, UnfinishedRuns } from './unfinished-runs.ts';
 
 /** The parts of a Runner that a hub needs. */
 export interface HostedRunner extends Pick<Runner, 'appName' | 'sessionService'>, Partial<Pick<Runner, 'runConfig'>> {
-  runAsync(params: RunAsyncParams): RecordedRun;
+  runAsync(params: RunAsyncParams): HostedStream;
 }
 
 /** Options of `RunHub.start`. */
@@ -118,9 +118,9 @@ export class RunHub {
   }
 
   /**
-   * Starts a run and records it to its end, with or without readers. Takes the first step of the run before it returns. A resumed run
-   * replaces its kept log once it has its session. If the session has an unfinished run, that run is finished first, and can be followed
-   * and cancelled in this process; `runConfig.onOpenRun` can change this.
+   * Starts a run and records it to its end, with or without readers. Takes the first step of the run before it returns. If this process
+   * still has the log of an earlier attempt at a resumed run, the new log replaces it once the run has its session. If the session has an
+   * unfinished run, that run is finished first, and can be followed and cancelled in this process; `runConfig.onOpenRun` can change this.
    * @throws ServerBusyError
    * @throws ShuttingDownError
    * @throws SessionBusyError if the run to resume is in flight here, and the parameters have no answers that could wait for its end

@@ -103,8 +103,7 @@ export class RunMirror implements LogMirror {
 }
 
 /** Says to a client why the stream of a run ended before the run. */
-export const RUN_IS_OPEN =
-  'the run has not ended: another process has it, or the next process to find it resumes or closes it';
+export const RUN_IS_OPEN = 'the run has not ended, and its further events cannot be read here yet';
 
 /** Creates the error that ends the stream of a run before the run. */
 export function openError(): RunGoesOnError {

@@ -1,7 +1,7 @@
 import type { Platform } from '@eventloom/core';
 import { SlowReaderError, TooManyReadersError, UserLimitError } from '../errors.ts';
 import { errorBody } from '../http/error-response.ts';
-import { UserTurns } from '../http/in-turns.ts';
+import { UserQueues } from '../http/in-slices.ts';
 import { isOverLimit, RequestQuota, type UserQuotas } from '../http/user-quotas.ts';
 import type { ServerLimits } from '../server-limits.ts';
 import { MAX_WRITE_CHARS } from './large-text.ts';
@@ -25,12 +25,12 @@ export class RunReaders {
   /** Readers that wrote in this tick. */
   readonly #gathering = new Set<RunReader>();
   #callOffBeat: (() => void) | undefined;
-  readonly #turns: UserTurns;
+  readonly #userQueues: UserQueues;
   #isDraining = false;
 
   constructor(options: RunReadersOptions) {
     this.#options = options;
-    this.#turns = new UserTurns(options.platform);
+    this.#userQueues = new UserQueues(options.platform);
   }
 
   /**
@@ -98,7 +98,7 @@ export class RunReaders {
 
   /** Reads a page of stored events. Pages of one user are read one after the other. */
   nextPage<T>(userId: string, pages: AsyncIterator<T, void>): Promise<IteratorResult<T, void>> {
-    return this.#turns.run(userId, () => pages.next());
+    return this.#userQueues.run(userId, () => pages.next());
   }
 
   /** Counts a large text of a user until it is released. @throws SlowReaderError if the user has no room for it */

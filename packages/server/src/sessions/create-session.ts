@@ -27,7 +27,7 @@ import {
 } from '@eventloom/core/internal';
 import type { Runner } from '@eventloom/runner';
 import { ForbiddenError } from '../errors.ts';
-import { CHARS_PER_TURN, inTurns, type Steps } from '../http/in-turns.ts';
+import { CHARS_PER_SLICE, inSlices, type Steps } from '../http/in-slices.ts';
 import { CONTROL_CHARACTER, quotedName } from '../http/request-body.ts';
 import type { ServerContext } from '../server-context.ts';
 
@@ -55,7 +55,7 @@ export async function createSessionWithEvents(
   { platform, trustsImportedEvents }: ServerContext,
   { userId, sessionId, state, events: given = [] }: SessionToCreate,
 ): Promise<Session> {
-  const completed = await inTurns(platform, checkEvents(given, platform));
+  const completed = await inSlices(platform, checkEvents(given, platform));
   const events = trustsImportedEvents ? completed : asHistory(completed);
   const session = await sessionService.createSession({ appName, userId, sessionId, state }).catch((error: unknown) => {
     throw SessionAlreadyExistsError.isInstance(error) ? existsError({ appName, userId, sessionId }, error) : error;
@@ -112,7 +112,7 @@ async function writeEvents(
     }
     await service.appendEvent({ session, event, lease, repeatedState: sharedKeys(event) });
     chars += weigh(event) + CHARS_OF_WRITE * (1 + Object.keys(event.actions.stateDelta).length);
-    if (chars < CHARS_PER_TURN) continue;
+    if (chars < CHARS_PER_SLICE) continue;
     // Storage in this process answers synchronously, so writing all events at once would block other work.
     await otherWork(platform);
     chars = 0;

@@ -35,7 +35,7 @@ import {
 } from '@eventloom/core/internal';
 import type { Runner } from '@eventloom/runner';
 import { leftCalls, type LeftCalls, respondTo } from '@eventloom/runner/internal';
-import { CHARS_PER_TURN } from '../http/in-turns.ts';
+import { CHARS_PER_SLICE } from '../http/in-slices.ts';
 import { quotedName } from '../http/request-body.ts';
 import { existsError } from './create-session.ts';
 
@@ -49,7 +49,7 @@ interface SessionToFork extends SessionKey {
   readonly maxChars: number;
   /** Called with the number of characters of each event that is kept in memory. Throws if the limit is exceeded. */
   readonly onRead: (chars: number) => void;
-  /** Copies many sessions in turns, with other work in between. */
+  /** Copies many sessions in slices, with other work in between. */
   readonly queue: WorkQueue;
 }
 
@@ -136,14 +136,14 @@ async function readPast(
   let header: SessionHeaderRecord | undefined;
   let isLater = false;
   let chars = 0;
-  let charsOfTurn = CHARS_PER_TURN;
+  let charsOfSlice = CHARS_PER_SLICE;
   for await (const record of sessionService.exportSession(key)) {
     // A store in the same process answers without a pause.
-    if (charsOfTurn >= CHARS_PER_TURN) {
-      charsOfTurn = 0;
-      await queue.turn();
+    if (charsOfSlice >= CHARS_PER_SLICE) {
+      charsOfSlice = 0;
+      await queue.next();
     }
-    charsOfTurn += CHARS_OF_RECORD;
+    charsOfSlice += CHARS_OF_RECORD;
     if (record.type === 'session') header = record;
     else if (record.type === 'toolCall') toolCalls.push(record.toolCall);
     else if (record.type === 'event' && isLater && !isInCancellation(events.at(-1), record.event)) {
@@ -157,7 +157,7 @@ async function readPast(
     } else if (record.type === 'event') {
       const { length } = JSON.stringify(record.event);
       chars += length;
-      charsOfTurn += length;
+      charsOfSlice += length;
       if (chars > maxChars)
         throw new SizeLimitError(
           `afterEventId: the events up to ${quotedName(afterEventId)} have more than ${maxChars} characters, which is the maximum of a copy (limits.maxBodyBytesInFlightPerUser)`,
@@ -185,18 +185,18 @@ async function* recordsOf(past: Past, runner: Runner, queue: WorkQueue): AsyncGe
   const events = [...past.events, ...closingEvents(past, calls, runner)];
   const { header } = past;
   yield { ...header, lastUpdateTime: runner.platform.now() / 1000, state: ownState(header.initialState, past.events) };
-  let chars = CHARS_PER_TURN;
+  let chars = CHARS_PER_SLICE;
   for (const event of events) {
-    if (chars >= CHARS_PER_TURN) {
+    if (chars >= CHARS_PER_SLICE) {
       chars = 0;
-      await queue.turn();
+      await queue.next();
     }
     chars += CHARS_OF_RECORD + weigh(event);
     yield { type: 'event', event };
   }
   for (const toolCall of toolCalls) yield { type: 'toolCall', toolCall };
   // The store writes the session when it has all records.
-  await queue.turn();
+  await queue.next();
   yield { type: 'end', events: events.length, toolCalls: toolCalls.length };
 }
 

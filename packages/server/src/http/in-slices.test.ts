@@ -2,7 +2,7 @@ import { type BeginRunRequest, type BegunRun, type MaybePromise, type Platform, 
 import { ManualPlatform } from '@eventloom/core/conformance';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { expect, test } from 'vitest';
-import { UserTurns } from './in-turns.ts';
+import { UserQueues } from './in-slices.ts';
 import { KEY, serverScenario } from '../fixtures/server-scenario.ts';
 
 test.each([
@@ -10,7 +10,7 @@ test.each([
   ['ann', 'bob', 'eve'],
 ])('reads of %s, %s and %s begin one by one, after other work has run', async (...users) => {
   const platform = new ManualPlatform();
-  const turns = new UserTurns(platform);
+  const turns = new UserQueues(platform);
   let begun = 0;
   // A store in the same process answers without a pause.
   const reads = users.map((userId) => turns.run(userId, async () => ++begun));
