@@ -32,12 +32,22 @@ export interface RunState {
   readonly waitingFor?: readonly string[];
 }
 
+/** The states of a run. */
+const STATES = {
+  queued: true,
+  running: true,
+  waiting: true,
+  completed: true,
+  failed: true,
+  interrupted: true,
+} satisfies Record<RunState['state'], true>;
+
 /** The JSON Schema of a run's state. */
 export const RUN_STATE_SCHEMA = {
   type: 'object',
   properties: {
     invocationId: { type: 'string' },
-    state: { enum: ['queued', 'running', 'waiting', 'completed', 'failed', 'interrupted'] },
+    state: { enum: Object.keys(STATES) },
     error: { type: 'string', description: 'The reason why the run failed or was interrupted.' },
     code: { type: 'string', description: 'The code of the error.' },
     output: { type: 'string', description: 'The text of the answer of a run that completed.' },
@@ -46,7 +56,7 @@ export const RUN_STATE_SCHEMA = {
       items: { type: 'string' },
       description: 'The ids of the calls that a waiting run waits for.',
     },
-  },
+  } satisfies Record<keyof RunState, object>,
   required: ['invocationId', 'state'],
 };
 
