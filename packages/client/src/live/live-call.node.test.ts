@@ -7,6 +7,8 @@ import { type NodeServer, serve } from '@eventloom/server/node';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { ScriptedLiveModel, type ScriptedLiveStep } from '@eventloom/testing';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { FunctionTool } from '@eventloom/tools';
+import { answerPart, emptyConversation, EventloomClient, reduceEvents } from '../index.ts';
 import { LiveCall, type LiveCallOptions } from './index.ts';
 
 const speech = {
@@ -17,11 +19,15 @@ const speech = {
 let server: NodeServer | undefined;
 afterEach(() => server?.shutDown());
 
-async function open(steps: readonly ScriptedLiveStep[], options: Partial<LiveCallOptions> = {}) {
+async function open(
+  steps: readonly ScriptedLiveStep[],
+  options: Partial<LiveCallOptions> = {},
+  tools: readonly FunctionTool[] = [],
+) {
   const model = new ScriptedLiveModel([[...steps]]);
   const runner = new Runner({
     appName: 'voice',
-    agent: new LlmAgent({ name: 'speaker', model }),
+    agent: new LlmAgent({ name: 'speaker', model, tools: [...tools] }),
     live: live(),
     sessionService: new InMemorySessionService(),
     autoCreateSession: true,
@@ -170,6 +176,55 @@ describe('a call', () => {
       code: 'CONNECTION_LOST',
       message: `no answer from ${url.replace('http', 'ws')}/run_live; does the server run, and has it the option live: liveEndpoint()?`,
     });
+  });
+
+  test('yields the texts and answers of its client, so that its conversation is the one of the session', async () => {
+    const refund = new FunctionTool({
+      name: 'refund',
+      description: 'Refunds.',
+      requireConfirmation: true,
+      execute: () => ({ refunded: true }),
+    });
+    const { call, runner } = await open(
+      [
+        { heard: 'content' },
+        { content: { parts: [{ functionCall: { id: 'c1', name: 'refund', args: {} } }] } },
+        { heard: /refunded/ },
+        { outputTranscription: { text: 'Refunded.', finished: true } },
+        { turnComplete: true },
+        { heard: 'content' },
+      ],
+      {},
+      [refund],
+    );
+    await call.opened;
+    call.sendContent('Refund please');
+    let conversation = emptyConversation;
+    for await (const event of call) {
+      conversation = reduceEvents(conversation, [event]);
+      const [request] = conversation.requests;
+      const asks = event.longRunningToolIds?.includes(request?.id ?? '');
+      if (asks && request) call.sendContent([answerPart(request, { kind: 'confirmation', confirmed: true })]);
+      if (event.turnComplete) call.close();
+    }
+    const { baseUrl = '', WebSocket: _, ...key } = callOf(runner);
+    const stored = await new EventloomClient({ baseUrl }).session(key).get();
+    const shown = ({ messages, requests }: typeof conversation) => ({
+      requests,
+      messages: messages.map(({ author, parts }) => [
+        author,
+        ...parts.map((part) => ('status' in part ? part.status : part)),
+      ]),
+    });
+    expect(shown(conversation)).toEqual({
+      requests: [],
+      messages: [
+        ['user', { type: 'text', text: 'Refund please' }],
+        ['speaker', 'completed'],
+        ['speaker', { type: 'text', text: 'Refunded.' }],
+      ],
+    });
+    expect(shown(reduceEvents(emptyConversation, stored.events))).toEqual(shown(conversation));
   });
 
   test('ends when its reader leaves', async () => {

@@ -139,7 +139,7 @@ export class LiveCall implements AsyncIterable<Event> {
     this.#send({ blob: { mimeType, data } });
   }
 
-  /** Sends a text, or the answers to calls. */
+  /** Sends a text, or the answers to calls. The call yields it as an event of the author `user` once the server has accepted it. */
   sendContent(message: ClientMessage): void {
     const content: Content = toContent(message);
     this.#send({ content });
@@ -294,6 +294,7 @@ function queryOf(options: LiveCallOptions): URLSearchParams {
     session_id: sessionId,
     audio: 'binary',
     ping: 'text',
+    own_messages: 'true',
     ...(modality === undefined ? {} : { modalities: modality }),
     ...(onBusy === undefined ? {} : { on_busy: onBusy }),
     ...Object.fromEntries(named),

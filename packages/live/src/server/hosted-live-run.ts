@@ -38,6 +38,8 @@ export interface HostedLiveRunParams extends LiveFrameWriterOptions {
   readonly socket: LiveSocket;
   readonly platform: Platform;
   readonly limits: FrameLimits;
+  /** True sends the client its own texts and answers as events once they are accepted. Default false. */
+  readonly sendsOwnMessages?: boolean;
   readonly traceHeaders?: TraceHeaders | undefined;
 }
 
@@ -244,9 +246,10 @@ export class HostedLiveRun implements LiveSocketEvents {
   }
 
   async #run(): Promise<void> {
+    const { sendsOwnMessages } = this.#params;
     try {
       for await (const event of this.#stream) {
-        if (!isOwnWords(event)) this.#writer.write(event);
+        if (sendsOwnMessages || !isOwnMessage(event)) this.#writer.write(event);
         if (event.turnComplete || event.interrupted) this.#isSpeaking = false;
         else if (event.content && event.author !== 'user') this.#isSpeaking = true;
         if (this.#writer.hasTooMuchUnconfirmed) this.#stopReason ??= new SlowReaderError(TOO_MUCH_UNCONFIRMED);
@@ -305,8 +308,8 @@ function unstoredEnd(reason: Error | undefined): Error {
   return new StorageError(message, { cause: reason });
 }
 
-/** True for an event with the client's own message, which is stored in the session and not sent back. */
-function isOwnWords({ author, content }: Event): boolean {
+/** True for an event with a text or an answer of the client, which clients of the ADK do not expect back. */
+function isOwnMessage({ author, content }: Event): boolean {
   const parts = content?.parts ?? [];
   const isWritten = parts.every((part) => part.text !== undefined || part.functionResponse !== undefined);
   return author === 'user' && parts.length > 0 && isWritten;

@@ -9,6 +9,7 @@ export interface LiveQuery {
   readonly runConfig: RunConfig;
   readonly isAudioBinary: boolean;
   readonly answersPings: boolean;
+  readonly sendsOwnMessages: boolean;
 }
 
 /** The path of the endpoint. */
@@ -25,6 +26,8 @@ export const LIVE_PARAMETERS = {
   modalities: 'The kind of the answers of the model: AUDIO (default) or TEXT.',
   audio: '`binary`: audio comes as binary frames, before the event it belongs to. Default `base64`: in the event.',
   ping: '`text`: the client answers `{"ping": n}` with `{"pong": n}`.',
+  own_messages:
+    '`true`: texts and answers of the client come back as events once they are accepted. Default `false`, as in the ADK.',
   on_busy: 'Handling of a busy session: `queue` (default: wait, up to 5 seconds), `reject` or `interrupt`.',
   input_audio_transcription: '`true` (default): the speech of the user is sent as text too.',
   output_audio_transcription: '`true` (default): the speech of the model is sent as text too.',
@@ -73,6 +76,7 @@ export function parseLiveQuery(query: URLSearchParams): LiveQuery {
     key,
     isAudioBinary: choice(query, 'audio', ['base64', 'binary']) === 'binary',
     answersPings: choice(query, 'ping', ['text']) === 'text',
+    sendsOwnMessages: flag(query, 'own_messages') === true,
     runConfig: {
       responseModalities: modality && [modality],
       proactivity: proactiveAudio === undefined ? undefined : { proactiveAudio },
