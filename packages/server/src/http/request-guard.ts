@@ -1,5 +1,5 @@
 import { ConfigurationError, InvalidRequestError, type Platform } from '@eventloom/core';
-import { isPromiseLike, within } from '@eventloom/core/internal';
+import { isRecord, within } from '@eventloom/core/internal';
 import { ForbiddenError, UnauthenticatedError } from '../errors.ts';
 import type { AuthenticatedUser, ServerOptions } from '../server-options.ts';
 import { shownAddress } from './request-body.ts';
@@ -113,9 +113,10 @@ export function identifierOf(
   return async (request) => {
     // A hook in JavaScript may return anything; values other than a user refuse the request.
     const returned = authenticate(request);
-    const user = isPromiseLike(returned)
-      ? await within(timers, Promise.resolve(returned), AUTHENTICATE_MS, late)
-      : returned;
+    const user =
+      isRecord(returned) && 'then' in returned
+        ? await within(timers, Promise.resolve(returned), AUTHENTICATE_MS, late)
+        : await returned;
     if (user === undefined || user === null) throw new UnauthenticatedError('the request has no valid credentials');
     if (typeof user.userId === 'string' && user.userId !== '') return user;
     throw new ConfigurationError(
