@@ -94,18 +94,20 @@ describe('when the run ends, an agent inside AgentTool', () => {
     },
   );
 
-  test('ends, and no model gets an error, if the session was lost', async () => {
+  test('ends, and no model and no program gets an error, if the session was lost', async () => {
     const helper = new CustomAgent('helper', async function* (context) {
+      yield context.createEvent({ content: { role: 'model', parts: [{ functionCall: call('search', {}, 'c2') }] } });
       await takeSession();
       yield context.createEvent({ content: { role: 'model', parts: [{ text: 'too late' }] } });
     });
     const lead = caller(helper);
-    const { run, sessionService } = await scenario({ agent: lead });
+    const { run, sessionService, platform } = await scenario({ agent: lead });
     const takeSession = async (): Promise<void> => {
       await sessionService.acquireLease({ ...KEY, onBusy: 'interrupt' });
     };
     await expect(run()).rejects.toBeInstanceOf(StaleWriterError);
     expect(modelOf(lead).calls).toBe(1);
+    await platform.drain();
   });
 
   test('beside a failed agent gets responses to its calls, which are stored and not streamed', async () => {

@@ -14,7 +14,6 @@ import {
   type RunOutcome,
   RunTimeoutError,
   SessionBusyError,
-  SessionNotFoundError,
   ShuttingDownError,
   StaleWriterError,
   StorageError,
@@ -39,6 +38,7 @@ import type { LockedRun } from './lock-run.ts';
 import type { RunControl } from './run-control.ts';
 import type { RunInvocation } from './run-invocation.ts';
 import type { Runner } from './runner.ts';
+import { isSessionLost } from './session-lock.ts';
 
 /**
  * Returns the error of a run: the reason of its abort, an EventloomError unchanged, and anything else as the cause of an
@@ -139,9 +139,6 @@ export async function storeCompletion(
   return COMPLETED_END;
 }
 
-/** Failures after which another writer has the session, or the session no longer exists. */
-const LOST = [StaleWriterError, SessionNotFoundError];
-
 /** Stores the end of a run that failed or was aborted: see `storeEnd`. The error is that of the run in all that observe it. */
 export async function storeFailure(
   invocation: RunInvocation,
@@ -175,7 +172,7 @@ async function storeEnd(run: RunInvocation, reason: RunFailure): Promise<StoredF
   const { failure, thrown } = reason;
   const events: Event[] = [];
   const staysOpen = context.isResumable && awaitsResume(failure);
-  if (staysOpen || committer.isLeaseLost || isLost(failure)) return { failure, events, outcome: undefined };
+  if (staysOpen || committer.isLeaseLost || isSessionLost(failure)) return { failure, events, outcome: undefined };
   try {
     const isCancelled = RunAbortedError.isInstance(failure) && failure.cancelsCalls;
     events.push(...(await storeMissingResponses(run, isCancelled ? 'cancelled' : 'failed')));
@@ -189,14 +186,9 @@ async function storeEnd(run: RunInvocation, reason: RunFailure): Promise<StoredF
     if (context.isResumable) await committer.append(committer.endEvent());
     return { failure, events, outcome: isDone ? COMPLETED : outcomeOf(failure) };
   } catch (error) {
-    if (!isLost(error)) reportTo(context.platform, error);
+    if (!isSessionLost(error)) reportTo(context.platform, error);
     return { failure, events, outcome: undefined };
   }
-}
-
-/** True if another writer has the session, or the session was deleted: nothing is to be stored any more. */
-function isLost(error: unknown): boolean {
-  return LOST.some((type) => type.isInstance(error));
 }
 
 /** Returns the outcome of a run that failed with this error, for its record. */

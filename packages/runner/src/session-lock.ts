@@ -14,6 +14,7 @@ import {
   type Session,
   type SessionKey,
   type SessionLease,
+  SessionNotFoundError,
   StaleWriterError,
   type ToolLedgerEntry,
 } from '@eventloom/core';
@@ -35,6 +36,11 @@ export interface SessionHolder {
   yieldSession(reason: EventloomError, storesEnd: boolean): Promise<void>;
   /** Notes that the run has begun: its message is stored. */
   noteBegun(run: Pick<RunRecord, 'invocationId' | 'firstSeq'>, lease: SessionLease): void;
+}
+
+/** True if another writer has the session, or the session was deleted: nothing is to be stored any more. */
+export function isSessionLost(error: unknown): boolean {
+  return StaleWriterError.isInstance(error) || SessionNotFoundError.isInstance(error);
 }
 
 /** The run that a session is locked for. */

@@ -20,7 +20,7 @@ import {
 import { AgentDriver } from './agent-driver.ts';
 import { EventCommitter } from './event-committer.ts';
 import { storeLeftResponses } from './left-calls.ts';
-import type { SessionLock } from './session-lock.ts';
+import { isSessionLost, type SessionLock } from './session-lock.ts';
 
 /**
  * Runs an agent in isolation within a run; see `InvocationContext.runSubInvocation`. Its session object is a view with
@@ -137,7 +137,7 @@ class SubInvocationCommitter extends EventCommitter {
         }),
       );
     } catch (error) {
-      reportUnlessStopped(platform, error);
+      if (!isSessionLost(error)) reportUnlessStopped(platform, error);
     }
     if (stored.length === 0) return stored;
     const calls = Calls.of(ended.loaded);
