@@ -1,13 +1,26 @@
-import { getFunctionResponses, InMemoryRunner, LlmAgent, type ToolUnion } from '@eventloom/adk';
+import {
+  getFunctionResponses,
+  getUserInputRequests,
+  InMemoryRunner,
+  LlmAgent,
+  node,
+  RoutedAgent,
+  START,
+  type ToolUnion,
+  Workflow,
+} from '@eventloom/adk';
 import { ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import {
   ApigeeLlm,
+  App as AppOfAdk,
   BaseToolset,
+  BuiltInCodeExecutor as ExecutorOfAdk,
   type BaseTool,
   FunctionTool,
   GOOGLE_SEARCH,
   LlmAgent as AgentOfAdk,
   LoggingPlugin,
+  RequestInput,
 } from '@google/adk';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -106,5 +119,49 @@ describe('of a package that imports @google/adk itself', () => {
     expect(() => new LlmAgent({ name: 'root', subAgents: [foreign as never] })).toThrow(
       'agent "root": subAgents[0]: expected an agent, got an object of the class LlmAgent',
     );
+  });
+});
+
+const adkAgent = (): never => new AgentOfAdk({ name: 'clerk' }) as never;
+const adkApp = (): never => new AppOfAdk({ name: 'desk', rootAgent: new AgentOfAdk({ name: 'clerk' }) }) as never;
+const adkExecutor = (): never => new ExecutorOfAdk() as never;
+
+describe('an object of @google/adk in a program of eventloom/adk', () => {
+  test('asks the person, if it is a RequestInput', async () => {
+    const ask = node(() => new RequestInput({ message: 'Which city?' }), { name: 'ask' });
+    const runner = new InMemoryRunner({ agent: new Workflow({ name: 'trip', edges: [[START, ask]] }) });
+    const newMessage = { role: 'user', parts: [{ text: 'Go.' }] };
+    const asked = [];
+    for await (const event of runner.runEphemeral({ userId: 'ann', newMessage }))
+      asked.push(...getUserInputRequests(event));
+    expect(asked).toMatchObject([{ kind: 'input', message: 'Which city?' }]);
+  });
+
+  test.each<[string, () => unknown, string]>([
+    [
+      'an App',
+      () => new InMemoryRunner({ app: adkApp() }),
+      'Runner: app: expected an App, got an object of the class App',
+    ],
+    ['a root agent', () => new InMemoryRunner({ agent: adkAgent() }), 'Runner: agent: expected an agent, a workflow,'],
+    [
+      'a sub-agent',
+      () => new LlmAgent({ name: 'a', subAgents: [adkAgent()] }),
+      'agent "a": subAgents[0]: expected an agent, got an object of the class LlmAgent',
+    ],
+    [
+      'a code executor',
+      () => new LlmAgent({ name: 'a', codeExecutor: adkExecutor() }),
+      'agent "a": codeExecutor: expected a code executor, got',
+    ],
+    ['a node', () => new Workflow({ name: 'w', edges: [[START, adkAgent()]] }), 'edges: expected a node, an agent,'],
+    [
+      'a routed agent',
+      () => new RoutedAgent({ name: 'r', agents: [adkAgent()], router: () => 'k' }),
+      'agents[0]: expected an agent',
+    ],
+  ])('is refused with its import, if it is %s', (_title, create, message) => {
+    expect(create).toThrow(message);
+    expect(create).toThrow('of @google/adk, which is to be imported from eventloom/adk');
   });
 });

@@ -2,7 +2,8 @@ import { type BaseAgent, ConfigurationError } from '@eventloom/core';
 import { checkBaseOptions, checkOptions, isRecord, type OptionRules, SCHEMA_RULE } from '@eventloom/core/internal';
 import { isLlmAgent, type LlmAgent } from '@eventloom/llm-agent';
 import type { SchemaLike } from '@eventloom/tools';
-import { refuseUncalled } from './class-checks.ts';
+import { recordOf } from './check-arguments.ts';
+import { refuseOfAdk, refuseUncalled } from './class-checks.ts';
 import { type BaseNodeConfig, checkTimeout } from './workflow/base-node.ts';
 import { prepareRetryConfig } from './workflow/retry.ts';
 
@@ -44,6 +45,10 @@ export function withoutNodeOptions<C extends object>(
     throw new ConfigurationError(
       `${owner}: has no option "parentAgent"; write the agent into the subAgents of its parent`,
     );
+  const { subAgents, codeExecutor } = recordOf(given);
+  for (const [index, agent] of Array.isArray(subAgents) ? subAgents.entries() : [])
+    refuseOfAdk(owner, `subAgents[${index}]`, 'an agent', agent);
+  refuseOfAdk(owner, 'codeExecutor', 'a code executor', codeExecutor);
   const entries = Object.entries(given);
   const options: AgentNodeOptions = Object.fromEntries(entries.filter(([name]) => NAMES.includes(name)));
   checkOptions(owner, RULES, options);

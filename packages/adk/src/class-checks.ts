@@ -1,4 +1,5 @@
 import { ConfigurationError } from '@eventloom/core';
+import { describeKind } from '@eventloom/core/internal';
 
 /** A class, abstract ones included. */
 type Class = abstract new (...args: never[]) => object;
@@ -10,6 +11,25 @@ type Class = abstract new (...args: never[]) => object;
 export function isInstanceOf(self: Class, own: Class, other: Class, value: unknown): boolean {
   const { prototype } = self === own ? other : self;
   return typeof value === 'object' && value !== null && Object.prototype.isPrototypeOf.call(prototype, value);
+}
+
+/** Returns true for an object of a class of `@google/adk`, which marks its objects with symbols. */
+function isOfAdk(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.getOwnPropertySymbols(value).some((mark) => Symbol.keyFor(mark)?.startsWith('google.adk.'));
+}
+
+/** Describes a value in an error message. A program that moves over may have a file that still imports `@google/adk`. */
+export function describeOwnOrAdk(value: unknown): string {
+  return isOfAdk(value)
+    ? `${describeKind(value)} of @google/adk, which is to be imported from eventloom/adk`
+    : describeKind(value);
+}
+
+/** Refuses an object of a class of `@google/adk` as an option. @throws ConfigurationError */
+export function refuseOfAdk(owner: string, option: string, wanted: string, value: unknown): void {
+  if (isOfAdk(value))
+    throw new ConfigurationError(`${owner}: ${option}: expected ${wanted}, got ${describeOwnOrAdk(value)}`);
 }
 
 /**

@@ -1,5 +1,6 @@
 import { ConfigurationError } from '@eventloom/core';
-import { describeKind, isRecord, wrongOption } from '@eventloom/core/internal';
+import { isRecord, wrongOption } from '@eventloom/core/internal';
+import { describeOwnOrAdk } from './class-checks.ts';
 
 /** The earlier choices of a router that failed, and the error of the last one. */
 export interface RoutingErrorContext {
@@ -42,7 +43,7 @@ export function checkRouting(
   for (const [key, item] of entries)
     if (!isItem(item))
       throw new ConfigurationError(
-        `${owner}: ${option}[${JSON.stringify(key)}]: expected ${wanted}, got ${describeKind(item)}; write ${option}: ${example}`,
+        `${owner}: ${option}[${JSON.stringify(key)}]: expected ${wanted}, got ${describeOwnOrAdk(item)}; write ${option}: ${example}`,
       );
 }
 

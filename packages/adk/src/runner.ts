@@ -18,7 +18,7 @@ import {
   StreamingMode,
   toError,
 } from '@eventloom/core';
-import { checkOptions, describeKind, isBookkeeping, jsonOrText, type OptionRules } from '@eventloom/core/internal';
+import { checkOptions, isBookkeeping, jsonOrText, type OptionRules } from '@eventloom/core/internal';
 import { InMemoryCredentialService } from '@eventloom/credentials';
 import { live } from '@eventloom/live';
 import { isLlmAgent } from '@eventloom/llm-agent';
@@ -29,6 +29,7 @@ import { checkPluginCallbacks, RunnerPlugin } from './base-plugin.ts';
 import type { AdkBaseSessionService, AdkRunSessions } from './base-session-service.ts';
 import { runMessages, type RunStreamParams } from './background-calls.ts';
 import { requireOptions } from './check-arguments.ts';
+import { describeOwnOrAdk } from './class-checks.ts';
 import { isServiceError } from './service-errors.ts';
 import { type AdkRunEvent, toAdkEvent } from './event-fields.ts';
 import { compactionOf } from './context-compactors.ts';
@@ -159,7 +160,7 @@ export class AdkRunner extends Runner {
     const { app, appName, agent, plugins, resumabilityConfig, artifactService, memoryService, ...config } = options;
     if (app !== undefined && !isApp(app))
       throw new ConfigurationError(
-        `Runner: app: expected an App, got ${describeKind(app)}; write app: new App({ name, rootAgent })`,
+        `Runner: app: expected an App, got ${describeOwnOrAdk(app)}; write app: new App({ name, rootAgent })`,
       );
     const given = app?.rootAgent ?? agent;
     if (!given)

@@ -11,7 +11,7 @@ import {
 } from '@eventloom/core';
 import { describeKind, isRecord, type OptionRules, SCHEMA_RULE, sealJson, wrongOption } from '@eventloom/core/internal';
 import { type SchemaLike, ValueSchema } from '@eventloom/tools';
-import { refuseUncalled } from '../class-checks.ts';
+import { describeOwnOrAdk, refuseUncalled } from '../class-checks.ts';
 import { NodeSchemaValidationError } from '../errors.ts';
 import { type AdkNodeContext, asTaskResult } from './node-context.ts';
 import { isRequestInput, requestInputEvent } from './request-input.ts';
@@ -304,5 +304,5 @@ export const START: BaseNode = /* @__PURE__ */ new StartNode({ name: '__START__'
 
 /** Describes a value in an error message: a node by its name, another value by its kind. */
 export function describeNodeOrKind(value: unknown): string {
-  return isBaseNode(value) ? `the node "${value.name}"` : describeKind(value);
+  return isBaseNode(value) ? `the node "${value.name}"` : describeOwnOrAdk(value);
 }

@@ -54,9 +54,12 @@ export class RequestInput {
   }
 }
 
-/** Returns true for a `RequestInput`, including one of another loaded copy of this package. */
+/** The mark of a `RequestInput` of `@google/adk`, which has the same fields: a file of the program may still import it from there. */
+const ADK_MARK = Symbol.for('google.adk.workflow.requestInput');
+
+/** Returns true for a `RequestInput`, including one of another loaded copy of this package, or of `@google/adk`. */
 export function isRequestInput(value: unknown): value is RequestInput {
-  return typeof value === 'object' && value !== null && '~eventloom.adk-request-input' in value;
+  return typeof value === 'object' && value !== null && ('~eventloom.adk-request-input' in value || ADK_MARK in value);
 }
 
 /** Makes the event that asks the client. @throws ConfigurationError for a schema that JSON Schema cannot express */
