@@ -11,10 +11,8 @@ import {
   describeKind,
   enclosureOf,
   isPersonRequest,
-  isRunWaiting,
   newestFirst,
   openAnswers,
-  callsWithoutResponse,
 } from '@eventloom/core/internal';
 import { isAbandoned } from './left-calls.ts';
 
@@ -61,11 +59,11 @@ export async function findLooseEnds(
   const calls = new Calls(events);
   const openRuns = await listOpen(service, key);
   const runs = new Set(events.map(({ invocationId }) => invocationId));
-  for (const run of runs) if (calls.canContinue(run) && !isRunWaiting(calls, run)) openRuns.add(run);
+  for (const run of runs) if (calls.canContinue(run) && !calls.isRunWaiting(run)) openRuns.add(run);
   const ends: LooseEnd[] = Array.from(openRuns, (invocationId) => ({ kind: 'run-without-end', invocationId }));
   for (const invocationId of runs) {
     if (openRuns.has(invocationId)) continue;
-    for (const call of callsWithoutResponse(calls, invocationId)) {
+    for (const call of calls.unfinished(invocationId)) {
       // The run of the answer may still respond.
       const isUnderWay = openAnswers(call).some(({ event }) => openRuns.has(event.invocationId));
       if (!isUnderWay) ends.push({ kind: 'call-without-response', invocationId, callId: call.id });

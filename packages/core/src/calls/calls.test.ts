@@ -3,7 +3,7 @@ import type { FunctionCall } from '../content/content.ts';
 import { createEvent, type EventParams } from '../event/create-event.ts';
 import type { Event } from '../event/event.ts';
 import { EventTag } from '../event/event-tags.ts';
-import { answerOf, type SessionCall, Calls, callsWithoutResponse, openRequests, stateOf } from './calls.ts';
+import { answerOf, type SessionCall, Calls, openRequests, stateOf } from './calls.ts';
 
 const RUN = { invocationId: 'e-1' };
 
@@ -317,7 +317,7 @@ test('calls that only their waiting run could answer include one with the id of 
   const outer = calling(['c']);
   const inner = calling(['c'], { branch: 'a@c' });
   const events = [begun, outer, inner, waiting('q', { branch: 'a@c' })];
-  expect(callsWithoutResponse(new Calls(events), 'e-1').map(({ event }) => event)).toEqual([inner]);
+  expect(new Calls(events).unfinished('e-1').map(({ event }) => event)).toEqual([inner]);
 });
 
 describe('the calls around a call', () => {

@@ -78,6 +78,7 @@ interface WithEvents {
  * | `unanswered(run)` | of a run, without a response: interrupted, in progress or long-running; not requests to people        |
  * | `waiting`         | long-running, also requests to people, without a response: a client or a person is to give it         |
  * | `decided(run)`    | in the state `decided` that the run is to continue                                                     |
+ * | `unfinished(run)` | of the two lists of the run to which nobody else could respond, and that do not wait with it          |
  * | `answerable(ids)` | that the responses of a new message belong to, also if they have their response already              |
  *
  * Rewound events are ignored. The cost of adding an event does not depend on the number of events.
@@ -350,6 +351,35 @@ export class Calls {
   }
 
   /**
+   * True for a run that can continue, and waits for the response to one of its calls, or for the result of long-running
+   * work that was approved.
+   */
+  isRunWaiting(invocationId: string): boolean {
+    return (
+      this.canContinue(invocationId) &&
+      (this.waitingIn(invocationId).length > 0 ||
+        this.decided(invocationId).some(({ isLongRunning }) => isLongRunning) ||
+        this.longRunningIn(invocationId).some(isAwaitedByNode))
+    );
+  }
+
+  /**
+   * The calls of `unanswered` and `decided` to which nobody but the run could respond. Leaves out long-running calls.
+   * While the run waits, it also leaves out what may wait with it: the approved calls of agents that a tool or a graph
+   * runs, and the calls around agents that ask.
+   */
+  unfinished(invocationId: string): SessionCall[] {
+    const unanswered = this.unanswered(invocationId).filter(({ isLongRunning }) => !isLongRunning);
+    const decided = this.decided(invocationId).filter(({ isLongRunning }) => !isLongRunning);
+    const unfinished = [...new Set([...unanswered, ...decided])];
+    if (!this.isRunWaiting(invocationId)) return unfinished;
+    const around = new Set(this.longRunningIn(invocationId).flatMap((call) => this.enclosing(call)));
+    return unfinished.filter(
+      (call) => !around.has(call) && !(decided.includes(call) && enclosureOf(call.branch) !== ''),
+    );
+  }
+
+  /**
    * True for a long-running call that can still have its first response: it is the newest of its id on its branch, or
    * in an agent that runs as a tool, whose branch may have the same name in each run, the newest of its run.
    */
@@ -443,38 +473,6 @@ export function stateOf(call: SessionCall): CallState {
 /** True for a call that was cancelled with its run or its agent, so that no message can answer it. */
 export function isCancelled({ responses }: SessionCall): boolean {
   return responses.some(({ event }) => hasTag(event, EventTag.cancelled));
-}
-
-/**
- * True for a run that can continue, and waits for the response to one of its calls, or for the result of long-running
- * work that was approved.
- */
-export function isRunWaiting(calls: Calls, invocationId: string): boolean {
-  return awaitedCalls(calls, invocationId).length > 0;
-}
-
-/**
- * Returns the calls of `unanswered` and `decided` to which nobody but the run could respond. Leaves out long-running calls.
- * While the run waits, it also leaves out what may wait with it: the approved calls of agents that a tool or a graph
- * runs, and the calls around agents that ask.
- */
-export function callsWithoutResponse(calls: Calls, invocationId: string): SessionCall[] {
-  const unanswered = calls.unanswered(invocationId).filter(({ isLongRunning }) => !isLongRunning);
-  const decided = calls.decided(invocationId).filter(({ isLongRunning }) => !isLongRunning);
-  const left = [...new Set([...unanswered, ...decided])];
-  if (!isRunWaiting(calls, invocationId)) return left;
-  const around = new Set(calls.longRunningIn(invocationId).flatMap((call) => calls.enclosing(call)));
-  return left.filter((call) => !around.has(call) && !(decided.includes(call) && enclosureOf(call.branch) !== ''));
-}
-
-/** Returns the calls that a run waits for; none if it cannot continue. */
-function awaitedCalls(calls: Calls, invocationId: string): readonly SessionCall[] {
-  if (!calls.canContinue(invocationId)) return NO_CALLS;
-  return [
-    ...calls.waitingIn(invocationId),
-    ...calls.decided(invocationId).filter(({ isLongRunning }) => isLongRunning),
-    ...calls.longRunningIn(invocationId).filter(isAwaitedByNode),
-  ];
 }
 
 /** True for a long-running call of an agent in a node of a workflow that has only the status of its tool: the node waits for the result. */

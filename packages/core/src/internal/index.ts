@@ -32,11 +32,9 @@ export {
   answerOf,
   isCancelled,
   lacksResult,
-  isRunWaiting,
   openAnswers,
   openRequests,
   stateOf,
-  callsWithoutResponse,
 } from '../calls/calls.ts';
 export {
   confirmationOf,

@@ -14,7 +14,6 @@ import {
 } from '@eventloom/core';
 import {
   beginsResumableRun,
-  isRunWaiting,
   Calls,
   checkArtifactName,
   newestEntries,
@@ -124,7 +123,7 @@ async function writeEvents(
 function unfinishedRun(events: readonly Event[]): string | undefined {
   const id = events.at(-1)?.invocationId;
   const calls = new Calls(events);
-  return id !== undefined && calls.canContinue(id) && !isRunWaiting(calls, id) ? id : undefined;
+  return id !== undefined && calls.canContinue(id) && !calls.isRunWaiting(id) ? id : undefined;
 }
 
 /** Returns the keys of state of the user and the app that an event changed; undefined if there are none. */

@@ -23,13 +23,11 @@ import {
   closingParams,
   copyArtifacts,
   createErrorEvent,
-  isRunWaiting,
   isUserArtifact,
   ledgerCallId,
   openAnswers,
   setOwn,
   stateScopeOf,
-  callsWithoutResponse,
   weigh,
   type WorkQueue,
 } from '@eventloom/core/internal';
@@ -271,8 +269,8 @@ function closingEvents(
     };
     const canContinue = calls.canContinue(invocationId);
     if (canContinue) respond('waits');
-    if (isRunWaiting(calls, invocationId)) {
-      respond('waits', { all: new Set(callsWithoutResponse(calls, invocationId)), cancelled: new Set() });
+    if (calls.isRunWaiting(invocationId)) {
+      respond('waits', { all: new Set(calls.unfinished(invocationId)), cancelled: new Set() });
       continue;
     }
     respond('completed');
