@@ -282,7 +282,8 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
     if (replacement !== undefined) return replacement;
     // Clients read the response, and the error of an agent may quote what its model threw only for the program.
     const text = tool.calledAgent && EventloomError.isInstance(error) ? error.publicMessage : error.message;
-    if (text !== error.message) reportTo(context.platform, error);
+    // The text of a ConfigurationError is for the developer, who does not read what the model reads.
+    if (text !== error.message || ConfigurationError.isInstance(error)) reportTo(context.platform, error);
     const failed = { error: text || error.name };
     const received = copyJson(toolContext.partialOutput);
     return 'value' in received ? { ...failed, output: received.value } : failed;

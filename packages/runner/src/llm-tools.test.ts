@@ -94,6 +94,19 @@ test('a tool whose runAsync throws synchronously gives an error response too', a
   expect(responsesOf((await run())[1])).toEqual([{ error: 'at once' }]);
 });
 
+test('a ConfigurationError of a tool is reported to the developer beside the response for the model', async () => {
+  const tool = new FunctionTool({
+    name: 'f',
+    description: '',
+    execute: (_args, context) => context.searchMemory('cats'),
+  });
+  const { run, platform } = await scenario({ model: [{ calls: [call('f')] }, 'Sorry.'], agent: { tools: [tool] } });
+  const reason =
+    'searchMemory: the runner has no memoryService; write memoryService: new InMemoryMemoryService() in its options';
+  expect(responsesOf(await run())).toEqual([{ error: reason }]);
+  await expect(platform.drain()).rejects.toThrow(reason);
+});
+
 test('a call of an unknown tool is answered with the existing names', async () => {
   const tools = ['find', 'buy'].map((name) => new FunctionTool({ name, description: '', execute: () => '' }));
   const { run } = await scenario({
