@@ -31,8 +31,8 @@ describe('the errors of this repository', () => {
     const codes = new Map(classes.map(({ path, name, code }) => [`${path}#${name}`, code]));
     const entries = packages.flatMap((workspace) => readEntries(workspace, packages));
     const exported = entries.flatMap(({ specifier, names }) =>
-      names.flatMap(({ name, declaredIn, declaredAs }) => {
-        const code = codes.get(`${declaredIn}#${declaredAs}`);
+      names.flatMap(({ name, declaration }) => {
+        const code = codes.get(`${declaration.file.path}#${declaration.name}`);
         return code === undefined ? [] : [{ name, code, specifier }];
       }),
     );

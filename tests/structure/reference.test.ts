@@ -1,11 +1,13 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { findDeclaration } from './declarations.ts';
 import {
   ambiguousNames,
   nameIndex,
   namesInTable,
   readEntries,
+  readMemberSections,
   referenceIndex,
   referencePage,
   twinNames,
@@ -23,11 +25,13 @@ const entries = new Map(
   packages.map((workspace) => [workspace.folder.replace('packages/', ''), readEntries(workspace, packages)]),
 );
 const all = [...entries.values()].flat();
+const sections = readMemberSections(entries, packages);
 
 test.each([...entries])('the reference of %s is current (after a change: pnpm docs:update)', async (page, list) => {
   const shown = page === 'eventloom' ? showNames(readPages(root)) : [];
   const pagesOf = new Map(shown.map(({ name, pages }) => [name, pages]));
-  const text = referencePage(list[0]?.specifier ?? page, list, (name) => pagesOf.get(name) ?? []);
+  const title = list[0]?.specifier ?? page;
+  const text = referencePage({ page, title, entries: list, sections, pagesOf: (name) => pagesOf.get(name) ?? [] });
   await expect(text).toMatchFileSnapshot(join(folder, `${page}.md`));
 });
 
@@ -41,6 +45,30 @@ test('the reference lists all packages and has no page of another one', async ()
       .toSorted(),
   );
 });
+
+test('each link to members leads to one heading', () => {
+  const texts = new Map([...entries.keys()].map((page) => [page, readFileSync(join(folder, `${page}.md`), 'utf8')]));
+  const headings = new Map(
+    Array.from(texts, ([page, text]) => [
+      page,
+      Array.from(text.matchAll(/^#+ (.*)$/gm), ([, title = '']) => toId(title)),
+    ]),
+  );
+  const wrong = Array.from(texts).flatMap(([page, text]) =>
+    Array.from(text.matchAll(/\]\((?:(\w[\w-]*)\.md)?#([^)]*)\)/g)).flatMap(([link, target = page, id]) =>
+      headings.get(target)?.filter((heading) => heading === id).length === 1 ? [] : [`${page}: ${link}`],
+    ),
+  );
+  expect(wrong).toEqual([]);
+});
+
+/** Returns the id that GitHub gives a heading. */
+function toId(title: string): string {
+  return title
+    .toLowerCase()
+    .replaceAll(/[^\w\s-]/g, '')
+    .replaceAll(' ', '-');
+}
 
 test('every public name has a docstring', () => {
   expect(withoutSummary(all)).toEqual([]);
@@ -72,18 +100,6 @@ test('the names in the first column of a table are found', () => {
 });
 
 describe('a reference', () => {
-  const sample = (index: string, source: string): Workspace => ({
-    folder: 'packages/sample',
-    manifest: {
-      version: '0.1.0',
-      name: '@eventloom/sample',
-      exports: { '.': './src/index.ts', './internal': './src/a.ts' },
-    },
-    files: [
-      { path: 'packages/sample/src/index.ts', text: index },
-      { path: 'packages/sample/src/a.ts', text: source },
-    ],
-  });
   const namesOf = (index: string, source: string) => {
     const workspace = sample(index, source);
     return readEntries(workspace, [workspace]).flatMap(({ names }) => names);
@@ -152,27 +168,176 @@ describe('a reference', () => {
 
   test('names the original of a renamed export', () => {
     const workspace = sample("export { a as b } from './a.ts';", '/** Says a. */\nexport const a = 1;');
-    const page = referencePage('sample', readEntries(workspace, [workspace]));
-    expect(page).toContain('- `b`: the same as `const a = 1` Says a.');
+    expect(pageOf(workspace)).toContain('- `b`: the same as `const a = 1` Says a.');
   });
 
+  const declaredIn = (path: string, summary = '') => {
+    const file = { path, text: 'const a = 1;' };
+    const declaration = findDeclaration('a', path, [{ ...sample('', ''), files: [file] }]);
+    if (!declaration) throw new Error('the file declares a');
+    return { specifier: 's', names: [{ name: 'a', group: '', signature: '', summary, declaration }] };
+  };
+
   test('reports a name of a folder that another entry has for something else, unless it says so', () => {
-    const name = { name: 'a', declaredAs: 'a', group: '', signature: '' };
-    const entry = (declaredIn: string, summary: string) => ({
-      specifier: 's',
-      names: [{ ...name, declaredIn, summary }],
-    });
-    const twins = (...of: ReturnType<typeof entry>[]) =>
+    const twins = (...of: ReturnType<typeof declaredIn>[]) =>
       unexplainedTwins(of, { folder: 'packages/adk', explanations: ['@google/adk'] });
-    expect(twins(entry('packages/adk/a.ts', 'Runs.'), entry('packages/a/a.ts', 'Runs.'))).toEqual(['a']);
-    expect(twins(entry('packages/adk/a.ts', 'For @google/adk.'), entry('packages/a/a.ts', 'Runs.'))).toEqual([]);
-    expect(twins(entry('packages/adk/a.ts', 'Runs.'))).toEqual([]);
+    expect(twins(declaredIn('packages/adk/a.ts', 'Runs.'), declaredIn('packages/a/a.ts', 'Runs.'))).toEqual(['a']);
+    expect(twins(declaredIn('packages/adk/a.ts', 'For @google/adk.'), declaredIn('packages/a/a.ts'))).toEqual([]);
+    expect(twins(declaredIn('packages/adk/a.ts', 'Runs.'))).toEqual([]);
   });
 
   test('reports a name with two declarations, and not one that is exported twice', () => {
-    const name = { name: 'a', declaredAs: 'a', group: '', signature: '', summary: '' };
-    const entry = (declaredIn: string) => ({ specifier: 's', names: [{ ...name, declaredIn }] });
-    expect(ambiguousNames([entry('one.ts'), entry('two.ts')])).toEqual(['a: one.ts, two.ts']);
-    expect(ambiguousNames([entry('one.ts'), entry('one.ts')])).toEqual([]);
+    expect(ambiguousNames([declaredIn('one.ts'), declaredIn('two.ts')])).toEqual(['a: one.ts, two.ts']);
+    expect(ambiguousNames([declaredIn('one.ts'), declaredIn('one.ts')])).toEqual([]);
   });
 });
+
+describe('the members of a name', () => {
+  /** Returns the section of `A`, which the entry exports with the names in `others`. */
+  const membersOf = (source: string, others = ''): string[] => {
+    const page = pageOf(sample(`export { A${others} } from './a.ts';`, source));
+    const [, section = ''] = page.split(/\n### \w+ A\n\n/);
+    return section.split('\n\n')[0]?.trimEnd().split('\n') ?? [];
+  };
+
+  test('are linked from the line of the name', () => {
+    const page = pageOf(
+      sample("export { A } from './a.ts';", '/** Options. */\nexport interface A {\n  b: string;\n}'),
+    );
+    expect(page).toContain(
+      '- `interface A` Options. [Members](#interface-a).\n\n## Members\n\n### interface A\n\n- `b: string`\n',
+    );
+  });
+
+  test('of an interface have the type, and the first paragraph of the docstring with the default', () => {
+    const docstring = '/**\n   * Time in\n   * milliseconds. At most a day. Default 5.\n   *\n   * More.\n   */';
+    expect(membersOf(`export interface A {\n  ${docstring}\n  readonly b?: number | undefined;\n}`)).toEqual([
+      '- `b?: number` Time in milliseconds. At most a day. Default 5.',
+    ]);
+  });
+
+  test.each([
+    ['b: C | undefined', 'b: C | undefined'],
+    ['b(c: C): void', 'b(c: C): void'],
+    ['b?<T>(c: T): void', 'b?<T>(c: T): void'],
+    ['[key: string]: C', '[key: string]: C'],
+    ['readonly [Symbol.iterator]: C', '[Symbol.iterator]: C'],
+    [`b: '${'c'.repeat(99)}'`, `b: '${'c'.repeat(77)}…`],
+    [`b(c: '${'c'.repeat(60)}', ...d: D[]): void`, 'b(c, ...d): void'],
+    ['b: { // C\n    c: C;\n    d: D }', 'b: { c: C; d: D }'],
+  ])('show %j as %j', (source, signature) => {
+    expect(membersOf(`export interface A {\n  ${source};\n}`)).toEqual([`- \`${signature}\``]);
+  });
+
+  test('of an object type, an intersection and a long union are shown', () => {
+    expect(membersOf('export type A = { b: C } & { d: D };')).toEqual(['- `b: C`', '- `d: D`']);
+    const long = 'b'.repeat(160);
+    expect(membersOf(`export type A =\n  /** B. */\n  | { b: '${long}' }\n  | C;`)).toEqual([
+      `- \`{ b: '${'b'.repeat(154)}…\` B.`,
+      '- `C`',
+    ]);
+  });
+
+  test('of a class are its public ones, each once', () => {
+    const source = [
+      'export class A {',
+      "  static readonly code = 'A';",
+      '  #b = 1;',
+      '  private c = 1;',
+      '  /** @internal */\n  d = 1;',
+      "  ['~e'] = 1;",
+      '  readonly f: F;',
+      '  protected g(): void {}',
+      '  get h(): H { return 1; }',
+      '  set h(value: H) {}',
+      '  /** First. */\n  i(j: 1): 1;',
+      '  /** Second. */\n  i(j: 2): 2;',
+      '  i(j: number): number { return j; }',
+      '  async *k(): AsyncGenerator<K> {}',
+      '  constructor() {}',
+      '  static {}',
+      '}',
+    ].join('\n');
+    expect(membersOf(source)).toEqual([
+      "- `static code = 'A'`",
+      '- `f: F`',
+      '- `protected g(): void`',
+      '- `h: H`',
+      '- `i(j: 1): 1` First.',
+      '- `k(): AsyncGenerator<K>`',
+    ]);
+  });
+
+  test('of a base are linked if the base is public, and listed otherwise', () => {
+    const base = 'export interface B {\n  /** B. */\n  b: string;\n}\n';
+    expect(membersOf(`${base}export interface A extends B {\n  a: string;\n}`, ', B')).toEqual([
+      '- `a: string`',
+      '- All of [`B`](#interface-b)',
+    ]);
+    expect(membersOf(`${base}export interface A extends B {\n  a: string;\n}`)).toEqual([
+      '- `a: string`',
+      '- `b: string` B.',
+    ]);
+    expect(membersOf(`${base}export interface A extends Omit<B, 'c'> {}`, ', B')).toEqual([
+      "- All of [`Omit<B, 'c'>`](#interface-b)",
+    ]);
+    expect(membersOf(`${base}export interface A extends Omit<B, 'c'> {}`)).toEqual(["- All of `Omit<B, 'c'>`"]);
+  });
+
+  test('of a class are without those that a public base describes', () => {
+    const base = 'export class B {\n  /** B. */\n  b(): void {}\n}\n';
+    const derived = 'export class A extends B {\n  b(): void {}\n  c(): void {}\n}';
+    expect(membersOf(base + derived, ', B')).toEqual(['- `c(): void`', '- All of [`B`](#class-b)']);
+    expect(membersOf(base + derived)).toEqual(['- `b(): void` B.', '- `c(): void`']);
+  });
+
+  test('have the docstring of the interface that the class implements', () => {
+    const source =
+      'export class C {\n  c: string;\n}\nexport interface B {\n  /** B. */\n  b(): void;\n}\nexport class A extends C implements B {\n  b(): void {}\n}';
+    expect(membersOf(source, ', B, C')).toEqual(['- `b(): void` B.', '- All of [`C`](#class-c)']);
+  });
+
+  test('are on the page of the package that declares them, to which other pages link', () => {
+    const source = '/** Options. */\nexport interface A {\n  b: string;\n}';
+    const own = sample("export { A } from './a.ts';", source);
+    const other: Workspace = {
+      folder: 'packages/another',
+      manifest: { version: '0.1.0', name: 'another', exports: { '.': './src/index.ts' } },
+      files: [{ path: 'packages/another/src/index.ts', text: "export { A as B } from '@eventloom/sample';" }],
+    };
+    const page = pageOf(other, [other, own]);
+    expect(page).toContain('- `B`: the same as `interface A` Options. [Members](sample.md#interface-a).\n');
+    expect(page).not.toContain('## Members');
+    expect(pageOf(own, [other, own])).toContain('### interface A\n');
+  });
+
+  test('cannot break the page: backquotes and HTML are escaped', () => {
+    const source = 'export interface A {\n  /** A Map<string, `Set<string>`> | {b}. */\n  b: `c-${string}`;\n}';
+    expect(membersOf(source)).toEqual(['- `` b: `c-${string}` `` A Map\\<string, `Set<string>`> | {b}.']);
+  });
+});
+
+function sample(index: string, source: string): Workspace {
+  return {
+    folder: 'packages/sample',
+    manifest: {
+      version: '0.1.0',
+      name: '@eventloom/sample',
+      exports: { '.': './src/index.ts', './internal': './src/a.ts' },
+    },
+    files: [
+      { path: 'packages/sample/src/index.ts', text: index },
+      { path: 'packages/sample/src/a.ts', text: source },
+    ],
+  };
+}
+
+/** Returns the page of a package. */
+function pageOf(workspace: Workspace, workspaces: readonly Workspace[] = [workspace]): string {
+  const pages = new Map(
+    workspaces.map((each) => [each.folder.replace('packages/', ''), readEntries(each, workspaces)] as const),
+  );
+  const page = workspace.folder.replace('packages/', '');
+  const list = pages.get(page) ?? [];
+  return referencePage({ page, title: page, entries: list, sections: readMemberSections(pages, workspaces) });
+}

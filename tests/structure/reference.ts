@@ -1,7 +1,10 @@
-import type { Comment, Node, ParseResult, Statement } from 'oxc-parser';
-import { dirname, join } from 'node:path/posix';
-import { exportedNames, parseModule } from './module-syntax.ts';
+import type { Comment, Statement } from 'oxc-parser';
+import { join } from 'node:path/posix';
+import { type Declaration, findDeclaration, parseOnce, readFile, resolve } from './declarations.ts';
+import { exportedNames } from './module-syntax.ts';
+import { membersOf, parameterList, type ReferenceMembers } from './reference-members.ts';
 import type { SourceFile, Workspace } from './repository.ts';
+import { codeSpan, oneLine, sentencesOf, shortened, withoutComments } from './source-text.ts';
 
 /** A public name with data of its declaration. */
 export interface ReferenceName {
@@ -12,10 +15,7 @@ export interface ReferenceName {
   readonly signature: string;
   /** The first sentence of the docstring; empty if there is none. */
   readonly summary: string;
-  /** The name in its declaration, which differs if the export renames it. */
-  readonly declaredAs: string;
-  /** The file that declares the name, to distinguish two declarations of one name. */
-  readonly declaredIn: string;
+  readonly declaration: Declaration;
 }
 
 /** The exports of one entry of a package. */
@@ -25,12 +25,17 @@ export interface ReferenceEntry {
   readonly names: readonly ReferenceName[];
 }
 
-interface Declaration {
-  readonly declaredAs: string;
-  readonly signature: string;
-  readonly summary: string;
-  readonly path: string;
+/** The members of a public name, which one page shows: all other pages with the name link to it. */
+export interface MemberSection {
+  readonly page: string;
+  readonly name: string;
+  /** The heading: `class Runner`. */
+  readonly title: string;
+  readonly members: ReferenceMembers;
 }
+
+/** The sections of members by the declaration of their name. */
+export type MemberSections = ReadonlyMap<Declaration, MemberSection | undefined>;
 
 const MAX_SIGNATURE = 160;
 const MAX_UNGROUPED = 20;
@@ -59,21 +64,80 @@ export function readEntries(workspace: Workspace, packages: readonly Workspace[]
 }
 
 /**
- * Returns the reference page of a package.
+ * Reads the members of public interfaces, classes and object types. Of several pages with a name, the one of the package that declares it
+ * shows the members, or else the first.
  *
- * @param pagesOf returns the pages that show a name, if the page should list them
+ * @param entries the entries of each page
  */
-export function referencePage(
-  packageName: string,
-  entries: readonly ReferenceEntry[],
-  pagesOf: (name: string) => readonly string[] = () => [],
-): string {
-  const sections = entries.map(({ specifier, names }) => {
-    const title = entries.length > 1 ? `\n## ${specifier}\n` : '';
+export function readMemberSections(
+  entries: ReadonlyMap<string, readonly ReferenceEntry[]>,
+  packages: readonly Workspace[],
+): MemberSections {
+  const places = new Map<Declaration, { readonly page: string; readonly name: string }>();
+  for (const [page, list] of entries) {
+    for (const { name, declaration } of list.flatMap(({ names }) => names)) {
+      const isOwn = declaration.file.path.startsWith(`packages/${page}/`);
+      const known = places.get(declaration);
+      if (!known || (isOwn && known.page !== page)) places.set(declaration, { page, name });
+    }
+  }
+  const sections = new Map<Declaration, MemberSection | undefined>();
+  const sectionOf = (declaration: Declaration): MemberSection | undefined => {
+    const place = places.get(declaration);
+    if (!place || sections.has(declaration)) return sections.get(declaration);
+    const members = membersOf(declaration, packages, (base) => {
+      const section = sectionOf(base);
+      return section && linkTo(section, place.page);
+    });
+    const section = members && { ...place, title: `${keywordOf(declaration)} ${place.name}`, members };
+    sections.set(declaration, section);
+    return section;
+  };
+  for (const declaration of places.keys()) sectionOf(declaration);
+  return sections;
+}
+
+function keywordOf({ node }: Declaration): string {
+  if (node.type === 'ClassDeclaration') return 'class';
+  return node.type === 'TSInterfaceDeclaration' ? 'interface' : 'type';
+}
+
+/** Returns the target of a link to a section: GitHub makes the id of a heading, of its title. */
+function linkTo({ page, title }: MemberSection, from: string): string {
+  return `${page === from ? '' : `${page}.md`}#${title.toLowerCase().replaceAll(' ', '-')}`;
+}
+
+/** A page of the reference. */
+export interface ReferencePage {
+  /** The name of its file, without `.md`. */
+  readonly page: string;
+  readonly title: string;
+  readonly entries: readonly ReferenceEntry[];
+  readonly sections: MemberSections;
+  /** Returns the pages that show a name, if the page should list them. */
+  readonly pagesOf?: (name: string) => readonly string[];
+}
+
+/** Returns the reference page of a package: its names by task, and the members of those that are declared in the package. */
+export function referencePage(reference: ReferencePage): string {
+  const { page, title, entries, sections } = reference;
+  const lists = entries.map(({ specifier, names }) => {
+    const heading = entries.length > 1 ? `\n## ${specifier}\n` : '';
     const groups = Map.groupBy(names, ({ group }) => group);
-    return title + Array.from(groups, ([group, members]) => groupSection(group, members, pagesOf)).join('');
+    return heading + Array.from(groups, ([group, members]) => groupSection(group, members, reference)).join('');
   });
-  return `# ${packageName}\n\n${GENERATED}${sections.join('')}`;
+  const shown = [...sections.values()]
+    .filter((section) => section?.page === page)
+    .filter((section) => section !== undefined);
+  const details = shown.toSorted((one, other) => compareNames(one.name, other.name)).map(memberSection);
+  const members = details.length === 0 ? '' : `\n## Members\n${details.join('')}`;
+  return `# ${title}\n\n${GENERATED}${lists.join('')}${members}`;
+}
+
+function memberSection({ title, members: { own, inherited } }: MemberSection): string {
+  const lines = own.map(({ signature, summary }) => `- ${codeSpan(signature)}${summary === '' ? '' : ` ${summary}`}\n`);
+  const bases = inherited.length === 0 ? '' : `- All of ${inherited.join(', ')}\n`;
+  return `\n### ${title}\n\n${lines.join('')}${bases}`;
 }
 
 /** Returns the page that lists the pages of all packages. */
@@ -83,7 +147,7 @@ export function referenceIndex(entries: ReadonlyMap<string, readonly ReferenceEn
   );
   return [
     `# API reference\n\n${GENERATED}`,
-    'Every public name of every package with its signature and the first sentence of its docstring. Editors show the whole docstring.\n',
+    'Every public name of every package with its signature and the first sentence of its docstring, and below them the members of classes and interfaces: options with their defaults, limits, methods. Editors show the whole docstring. Errors with their codes are in [the guide](../guide/errors.md).\n',
     'To find out from where a name is imported, see [all names](names.md).\n',
     '`./internal` entries are left out: only the packages of Eventloom import them, and they may change with every release.\n',
     `| import from | names |\n|---|---|\n${rows.join('')}`,
@@ -136,7 +200,7 @@ export function ambiguousNames(entries: readonly ReferenceEntry[]): string[] {
   const files = new Map<string, Set<string>>();
   for (const { names } of entries) {
     const own = names.filter(({ name }) => !SAME_MEANING.has(name));
-    for (const { name, declaredIn } of own) files.set(name, (files.get(name) ?? new Set()).add(declaredIn));
+    for (const { name, declaration } of own) files.set(name, (files.get(name) ?? new Set()).add(declaration.file.path));
   }
   return Array.from(files).flatMap(([name, paths]) => (paths.size > 1 ? [`${name}: ${[...paths].join(', ')}`] : []));
 }
@@ -146,8 +210,8 @@ export function twinNames(entries: readonly ReferenceEntry[], specifier: string)
   const places = (isOwn: boolean): Map<string, string[]> => {
     const names = entries.flatMap((entry) => ((entry.specifier === specifier) === isOwn ? entry.names : []));
     const found = new Map<string, string[]>();
-    for (const { name, declaredIn, declaredAs } of names)
-      found.set(name, [...(found.get(name) ?? []), `${declaredIn}#${declaredAs}`]);
+    for (const { name, declaration } of names)
+      found.set(name, [...(found.get(name) ?? []), `${declaration.file.path}#${declaration.name}`]);
     return found;
   };
   const others = places(false);
@@ -173,7 +237,7 @@ export function unexplainedTwins(
   entries: readonly ReferenceEntry[],
   { folder, explanations }: { readonly folder: string; readonly explanations: readonly string[] },
 ): string[] {
-  const isOwn = ({ declaredIn }: ReferenceName) => declaredIn.startsWith(`${folder}/`);
+  const isOwn = ({ declaration }: ReferenceName) => declaration.file.path.startsWith(`${folder}/`);
   const names = entries.flatMap((entry) => entry.names);
   const others = new Set(names.filter((name) => !isOwn(name)).map(({ name }) => name));
   const twins = names.filter((name) => isOwn(name) && others.has(name.name));
@@ -185,20 +249,18 @@ const GENERATED = '<!-- Generated from the sources: pnpm docs:update -->\n';
 function groupSection(
   group: string,
   names: readonly ReferenceName[],
-  pagesOf: (name: string) => readonly string[],
+  { page: ownPage, sections, pagesOf = () => [] }: ReferencePage,
 ): string {
   const sorted = names.toSorted((one, other) => (one.name.toLowerCase() < other.name.toLowerCase() ? -1 : 1));
-  const lines = sorted.map(({ name, declaredAs, signature, summary }) => {
+  const lines = sorted.map(({ name, signature, summary, declaration }) => {
     const [page] = pagesOf(name);
+    const section = sections.get(declaration);
+    const members = section ? ` [Members](${linkTo(section, ownPage)}).` : '';
     const link = page === undefined ? '' : ` Shown in [${page.replace(/^.*?(guide|examples)\//, '')}](../../${page}).`;
-    const alias = name === declaredAs ? '' : `\`${name}\`: the same as `;
-    return `- ${alias}${codeSpan(signature)}${summary === '' ? '' : ` ${summary}`}${link}\n`;
+    const alias = name === declaration.name ? '' : `\`${name}\`: the same as `;
+    return `- ${alias}${codeSpan(signature)}${summary === '' ? '' : ` ${summary}`}${members}${link}\n`;
   });
   return `${group === '' ? '' : `\n### ${group}\n`}\n${lines.join('')}`;
-}
-
-function codeSpan(text: string): string {
-  return text.includes('`') ? `\`\` ${text} \`\`` : `\`${text}\``;
 }
 
 function namesOf(entry: SourceFile, packages: readonly Workspace[]): ReferenceName[] {
@@ -209,17 +271,18 @@ function namesOf(entry: SourceFile, packages: readonly Workspace[]): ReferenceNa
     group = groupAbove(statement, comments, entry.text) ?? group;
     for (const { entries } of module.staticExports.filter(({ start }) => start === statement.start)) {
       for (const { exportName, importName, localName, moduleRequest } of entries) {
-        if (moduleRequest && importName.kind === 'AllButDefault') {
-          const path = resolve(moduleRequest.value, entry.path, packages);
+        const path = moduleRequest ? resolve(moduleRequest.value, entry.path, packages) : entry.path;
+        if (path === undefined) throw new TypeError(`${entry.path}: cannot follow ${moduleRequest?.value}`);
+        if (importName.kind === 'AllButDefault') {
           names.push(...namesOf(readFile(path, packages), packages));
           continue;
         }
         const name = exportName.name ?? 'default';
-        const found = moduleRequest
-          ? findDeclaration(importName.name ?? name, resolve(moduleRequest.value, entry.path, packages), packages)
-          : findDeclaration(localName.name ?? name, entry.path, packages);
-        const { signature, summary, path, declaredAs } = found;
-        names.push({ name, declaredAs, group, signature, summary, declaredIn: path });
+        const original = (moduleRequest ? importName : localName).name ?? name;
+        const declaration = findDeclaration(original, path, packages);
+        if (!declaration) throw new TypeError(`${path} declares no ${original}`);
+        const [summary = ''] = sentencesOf(declaration.docstring);
+        names.push({ name, group, signature: signatureOf(declaration), summary, declaration });
       }
     }
   }
@@ -232,123 +295,35 @@ function groupAbove(statement: Statement, comments: readonly Comment[], text: st
   return above?.value.trim();
 }
 
-const parsed = new WeakMap<SourceFile, ParseResult>();
-
-/** Parses a file at the first call: an entry exports many names of one file, and takes many of them through the same files. */
-function parseOnce(file: SourceFile): ParseResult {
-  const result = parsed.get(file) ?? parseModule(file);
-  parsed.set(file, result);
-  return result;
-}
-
-function findDeclaration(name: string, path: string, packages: readonly Workspace[]): Declaration {
-  const file = readFile(path, packages);
-  const { program, comments, module } = parseOnce(file);
-  for (const statement of program.body) {
-    const declared = statement.type === 'ExportNamedDeclaration' ? statement.declaration : statement;
-    const signature = declared && signatureOf(declared, name, file.text);
-    if (signature === undefined || signature === null) continue;
-    return { declaredAs: name, signature, summary: summaryAbove(statement, comments, file.text), path };
-  }
-  for (const { entries } of module.staticExports) {
-    for (const { exportName, importName, moduleRequest } of entries) {
-      if (exportName.name === name && moduleRequest)
-        return findDeclaration(importName.name ?? name, resolve(moduleRequest.value, path, packages), packages);
-    }
-  }
-  for (const { entries, moduleRequest } of module.staticImports) {
-    for (const { importName, localName } of entries) {
-      if (localName.value === name)
-        return findDeclaration(importName.name ?? name, resolve(moduleRequest.value, path, packages), packages);
-    }
-  }
-  throw new TypeError(`${path} declares no ${name}`);
-}
-
-/** Returns the declaration of a name without its body, in one line; undefined if the node declares something else. */
-function signatureOf(node: Node, name: string, text: string): string | undefined {
-  if (node.type === 'VariableDeclaration') {
-    const variable = node.declarations.find(({ id }) => id.type === 'Identifier' && id.name === name);
-    if (!variable) return undefined;
-    const { typeAnnotation } = variable.id;
-    const whole = oneLine(text.slice(variable.start, variable.end));
-    if (typeAnnotation)
-      return shortened(`const ${name}${oneLine(text.slice(typeAnnotation.start, typeAnnotation.end))}`);
-    const isShown = whole.length <= 80 && variable.init?.type !== 'CallExpression';
-    return isShown ? `const ${whole}` : `const ${name}`;
-  }
-  if (!('id' in node) || node.id?.type !== 'Identifier' || node.id.name !== name) return undefined;
+/** Returns the declaration of a name without its body, in one line. */
+function signatureOf({ name, node, file: { text } }: Declaration): string {
+  const textOf = (start: number, end: number): string => withoutComments(text.slice(start, end)).replace(/;$/, '');
   switch (node.type) {
+    case 'VariableDeclaration': {
+      const variable = node.declarations.find(({ id }) => id.type === 'Identifier' && id.name === name);
+      const annotation = variable?.id.typeAnnotation;
+      if (annotation) return shortened(`const ${name}${textOf(annotation.start, annotation.end)}`, MAX_SIGNATURE);
+      const whole = variable ? oneLine(text.slice(variable.start, variable.end)) : name;
+      const isShown = whole.length <= 80 && variable?.init?.type !== 'CallExpression';
+      return isShown ? `const ${whole}` : `const ${name}`;
+    }
     case 'FunctionDeclaration':
     case 'TSDeclareFunction':
-      return shortened(withoutComments(text.slice(node.start, node.body?.start ?? node.end)).replace(/;$/, ''));
+      return shortened(textOf(node.start, node.body?.start ?? node.end), MAX_SIGNATURE);
     case 'ClassDeclaration': {
-      const head = oneLine(text.slice(node.start, node.body.start));
+      const head = textOf(node.start, node.body.start);
       const made = node.body.body.find((member) => member.type === 'MethodDefinition' && member.kind === 'constructor');
-      if (made?.type !== 'MethodDefinition' || node.abstract) return shortened(head);
-      const { params, start } = made.value;
-      const last = params.at(-1);
-      const list = last ? withoutComments(text.slice(params[0]?.start ?? start, last.end)) : '';
-      const shown = list.length > 60 ? '…' : list;
-      return shortened(`${head} { constructor(${shown}) }`);
+      if (made?.type !== 'MethodDefinition' || node.abstract) return shortened(head, MAX_SIGNATURE);
+      const parameters = parameterList(made.value.params, ({ start, end }) => textOf(start, end));
+      return shortened(`${head} { constructor${parameters} }`, MAX_SIGNATURE);
     }
     case 'TSInterfaceDeclaration':
-      return shortened(oneLine(text.slice(node.start, node.body.start)));
+      return shortened(textOf(node.start, node.body.start), MAX_SIGNATURE);
     case 'TSTypeAliasDeclaration': {
-      const whole = withoutComments(text.slice(node.start, node.end)).replace(/;$/, '');
-      return whole.length <= MAX_SIGNATURE ? whole : `${oneLine(text.slice(node.start, node.typeAnnotation.start))} …`;
+      const whole = textOf(node.start, node.end);
+      return whole.length <= MAX_SIGNATURE ? whole : `${textOf(node.start, node.typeAnnotation.start)} …`;
     }
     default:
-      return undefined;
+      return textOf(node.start, node.end);
   }
-}
-
-function withoutComments(text: string): string {
-  return oneLine(text.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, ''));
-}
-
-function oneLine(text: string): string {
-  return text
-    .replaceAll(/\s+/g, ' ')
-    .replaceAll(/([(<]) /g, '$1')
-    .replaceAll(/,? (\)|>(?!=))/g, '$1')
-    .trim();
-}
-
-function shortened(signature: string): string {
-  return signature.length <= MAX_SIGNATURE ? signature : `${signature.slice(0, MAX_SIGNATURE)}…`;
-}
-
-/** Returns the first sentence of the docstring directly above a statement. */
-function summaryAbove(statement: Node, comments: readonly Comment[], text: string): string {
-  const above = comments.findLast(({ end }) => end <= statement.start);
-  if (!above || above.type !== 'Block' || text.slice(above.end, statement.start).trim() !== '') return '';
-  if (!above.value.startsWith('*')) return '';
-  const lines = above.value.split('\n').map((line) => line.replace(/^\s*\*+ ?/, ''));
-  const prose =
-    lines
-      .join('\n')
-      .trim()
-      .split(/\n\s*\n|(?:^|\s)@\w+(?![\w/])/)[0] ?? '';
-  const sentence = /^[\s\S]*?(?<!e\.g)(?<!i\.e)\.(?=\s+[A-Z`]|$)/.exec(prose)?.[0] ?? prose;
-  return sentence
-    .replaceAll(/\s+/g, ' ')
-    .replaceAll(/\{@link (\w+)\}/g, '`$1`')
-    .trim();
-}
-
-function resolve(specifier: string, from: string, packages: readonly Workspace[]): string {
-  if (specifier.startsWith('.')) return join(dirname(from), specifier);
-  for (const { manifest, folder } of packages) {
-    if (specifier !== manifest.name && !specifier.startsWith(`${manifest.name}/`)) continue;
-    const source = manifest.exports?.[`.${specifier.slice(manifest.name.length)}`];
-    if (source !== undefined) return join(folder, source);
-  }
-  throw new TypeError(`${from}: cannot follow ${specifier}`);
-}
-
-function readFile(path: string, packages: readonly Workspace[]): SourceFile {
-  const file = packages.flatMap(({ files }) => files).find((candidate) => candidate.path === path);
-  if (!file) throw new TypeError(`there is no ${path}`);
-  return file;
 }
