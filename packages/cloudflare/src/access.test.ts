@@ -15,7 +15,7 @@ const LIMIT = 1000;
 /** A Worker over the apps `app` and `shop` whose objects only report that they were called. */
 function createWorker(options: Partial<CloudflareServerOptions<CloudflareBindings>> = {}) {
   const { users, bindings } = countedObjects();
-  const { handler } = createCloudflareServer<CloudflareBindings>({
+  const { handler, fetchAs } = createCloudflareServer<CloudflareBindings>({
     appNames: ['app', 'shop'],
     runners: () => {
       throw new ConfigurationError('the Worker itself makes no runners');
@@ -30,7 +30,9 @@ function createWorker(options: Partial<CloudflareServerOptions<CloudflareBinding
     const code = text.startsWith('{') ? (JSON.parse(text) as { code?: unknown }).code : undefined;
     return { status: response.status, code, text, headers: response.headers };
   };
-  return { ask, users };
+  const askAs = async (user: AuthenticatedUser, path: string) =>
+    (await fetchAs(bindings, user, new Request(`http://localhost${path}`))).status;
+  return { ask, askAs, users };
 }
 
 const runOf = (appName: string, userId: string): RequestInit => {
@@ -54,6 +56,15 @@ test('without authenticate a deployed Worker answers only probes, unless allowUn
   expect(closed.users).toEqual([]);
   expect((await closed.ask(SESSIONS, {}, 'localhost')).text).toBe('handed on');
   expect((await createWorker({ allowUnauthenticated: true }).ask(SESSIONS)).text).toBe('handed on');
+});
+
+test('a Worker answers its own requests as those of the user that it names, and of no other', async () => {
+  const { ask, askAs, users } = createWorker({ authenticate: asNamed });
+  expect(await askAs({ userId: 'ann' }, SESSIONS)).toBe(200);
+  expect(users).toEqual(['["app","ann"]']);
+  expect(await askAs({ userId: 'bob' }, SESSIONS)).toBe(403);
+  expect((await ask(SESSIONS)).status).toBe(401);
+  await expect(askAs({ userId: '' }, SESSIONS)).rejects.toThrow(ConfigurationError);
 });
 
 test('a Worker answers below its base path', async () => {

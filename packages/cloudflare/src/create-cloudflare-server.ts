@@ -1,6 +1,7 @@
 import { ConfigurationError, systemPlatform } from '@eventloom/core';
 import { describeKind, isRecord } from '@eventloom/core/internal';
-import { createReporter, errorResponse } from '@eventloom/server/internal';
+import type { AuthenticatedUser } from '@eventloom/server';
+import { asCaller, createReporter, errorResponse } from '@eventloom/server/internal';
 import { AppStateObject } from './app-state-object.ts';
 import type { CloudflareBindings, ObjectState } from './cloudflare-bindings.ts';
 import type { CloudflareServerOptions } from './cloudflare-server-options.ts';
@@ -22,6 +23,13 @@ export interface ObjectClass<Env> {
 export interface CloudflareServer<Env> {
   /** The default export. */
   readonly handler: { fetch(request: Request, env: Env): Promise<Response> };
+  /**
+   * Answers a request of the Worker itself as one of this user, without `authenticate`: for `scheduled` and `queue`, or a route that has
+   * checked the user itself. All other checks hold, also that the request names this user.
+   *
+   * @throws ConfigurationError without a user and a request
+   */
+  readonly fetchAs: (env: Env, user: AuthenticatedUser, request: Request) => Promise<Response>;
   /** The class for the binding `EVENTLOOM_USERS`, with SQLite storage. */
   readonly UserObject: ObjectClass<Env>;
   /** The class for the binding `EVENTLOOM_APPS`, with SQLite storage. */
@@ -63,17 +71,17 @@ export function createCloudflareServer<Env extends CloudflareBindings>(
     routers.set(env, router);
     return router;
   };
+  const fetch = async (request: Request, env: Env): Promise<Response> => {
+    try {
+      return await routerOf(env).fetch(request);
+    } catch (error) {
+      report(error);
+      return errorResponse(error);
+    }
+  };
   return {
-    handler: {
-      async fetch(request, env) {
-        try {
-          return await routerOf(env).fetch(request);
-        } catch (error) {
-          report(error);
-          return errorResponse(error);
-        }
-      },
-    },
+    handler: { fetch },
+    fetchAs: async (env, user, request) => fetch(asCaller(routerOf(env).callers, user, request), env),
     UserObject: class extends UserObject<Env> {
       constructor(state: ObjectState, env: Env) {
         super(state, env, options);

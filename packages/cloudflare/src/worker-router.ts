@@ -17,6 +17,7 @@ import {
   createSmallRouter,
   requireOwner,
   requireSameUser,
+  type Callers,
   type FrontContext,
   isBasePath,
   guardOf,
@@ -60,6 +61,8 @@ export class WorkerRouter<Env extends CloudflareBindings> {
   readonly #report: (error: unknown) => void;
   readonly #live: LiveEndpoint | undefined;
   readonly #route: (request: Request) => Response | Promise<Response>;
+  /** The users of requests that the Worker itself makes: see `CloudflareServer.fetchAs`. */
+  readonly callers: Callers = new WeakMap();
 
   /**
    * @param report called with every error. Invalid options are reported at once, and every request is then refused with that error.
@@ -131,6 +134,7 @@ export class WorkerRouter<Env extends CloudflareBindings> {
       authenticate: this.#authenticate,
       server: this.#front,
       identify: (request) => this.#identify(request),
+      callers: this.callers,
       report,
     });
   }

@@ -145,6 +145,30 @@ describe('a server with authenticate', () => {
     expect(await answered).toMatchObject({ status: 500, code: 'CONFIGURATION' });
   });
 
+  test('answers a request of the program as one of the user that it names, and of no other', async () => {
+    const { server, sessions } = createApp({ authenticate });
+    await sessions.createSession({ appName: 'app', userId: 'ann', sessionId: 's' });
+    const ask = async (user: { userId: string }, path: string, body: object) => {
+      const request = new Request(`http://localhost${path}`, { method: 'POST', body: JSON.stringify(body) });
+      const response = await server.fetchAs(user, request);
+      return [response.status, await response.json()];
+    };
+    const newMessage = { parts: [{ text: 'Report.' }] };
+    const runs = '/apps/app/users/ann/sessions/s/runs';
+    const started = { state: expect.any(String) as string, invocationId: expect.any(String) as string };
+    expect(await ask({ userId: 'ann' }, runs, { requestId: 'r1', newMessage })).toMatchObject([202, started]);
+    expect(await ask({ userId: 'bob' }, runs, { requestId: 'r2', newMessage })).toMatchObject([403, {}]);
+    expect((await send(server, '/list-apps')).status).toBe(401);
+    await server.drain(1000);
+  });
+
+  test.each([undefined, 'ann', { userId: '' }])('refuses a request of the program as %j', (user) => {
+    const { server } = createApp({ authenticate });
+    expect(() => server.fetchAs(user as never, new Request('http://localhost/list-apps'))).toThrow(
+      "fetchAs: expected a user and a Request; write fetchAs({ userId: 'ada' }, new Request(",
+    );
+  });
+
   test('answers under any host name', async () => {
     const { server } = createApp({ authenticate });
     expect((await send(server, '/list-apps', { host: 'agents.example', ...as('ann') })).status).toBe(200);

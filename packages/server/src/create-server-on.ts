@@ -5,7 +5,7 @@ import { addRoutes } from './http/add-routes.ts';
 import { createReporter } from './http/error-response.ts';
 import { LargeResponses } from './http/large-responses.ts';
 import { UserQuotas } from './http/user-quotas.ts';
-import { guardOf, guardRequest, identifierOf, type Identify } from './http/request-guard.ts';
+import { asCaller, type Callers, guardOf, guardRequest, identifierOf, type Identify } from './http/request-guard.ts';
 import type { HttpRoute } from './http/route.ts';
 import type { LiveAdmission } from './live-endpoint.ts';
 import { openApiRoute } from './openapi/open-api-document.ts';
@@ -29,6 +29,13 @@ export interface EventloomServer {
   readonly app: ServerApp;
   /** Answers a request. A request for a WebSocket at `live.path` belongs to `live.admit` instead. */
   readonly fetch: (request: Request) => Response | Promise<Response>;
+  /**
+   * Answers a request of the program itself as one of this user, without `authenticate`: for a cron, a queue, or a route of the
+   * application that has checked the user itself. Quotas and all other checks hold, also that the request names this user.
+   *
+   * @throws ConfigurationError without a user and a request
+   */
+  readonly fetchAs: (user: AuthenticatedUser, request: Request) => Response | Promise<Response>;
   /** Admits WebSockets to live runs; `serve` and Workers call it. Undefined without the option `live`. */
   readonly live: LiveGate | undefined;
   /** True with `authenticate` or `allowUnauthenticated`, so that requests may come from other machines. */
@@ -115,10 +122,12 @@ export function createServerOn(app: Hono, options: ServerOptions, owner?: string
     ...(options.live?.routes ?? []),
   ];
   const identify = identifierOf(options, platform);
+  const callers: Callers = new WeakMap();
   addRoutes(app, [...routes, openApiRoute(routes, VERSION, server)], {
     ...options,
     server,
     identify,
+    callers,
     report,
   });
   server.runs.unfinished.start();
@@ -126,6 +135,7 @@ export function createServerOn(app: Hono, options: ServerOptions, owner?: string
   return {
     app,
     fetch: app.fetch,
+    fetchAs: (user, request) => app.fetch(asCaller(callers, user, request)),
     live: gateOf(server, options, identify),
     limits,
     isGuarded: options.authenticate !== undefined || options.allowUnauthenticated === true,

@@ -8,7 +8,7 @@ import { checkBasePath } from './base-path.ts';
 import { ServerRequest } from './server-request.ts';
 import { errorResponse } from './error-response.ts';
 import { shownAddress } from './request-body.ts';
-import { guardOf, guardRequest, type Identify, isAllowedOrigin } from './request-guard.ts';
+import { type Callers, guardOf, guardRequest, type Identify, isAllowedOrigin } from './request-guard.ts';
 import { jsonResponse, NEXT_CURSOR } from './responses.ts';
 import { INVOCATION_ID_HEADER } from './run-response.ts';
 import type { HttpRoute } from './route.ts';
@@ -25,6 +25,8 @@ export interface RoutesOptions<Server extends FrontContext> extends Pick<
    * anonymous.
    */
   readonly identify?: Identify | undefined;
+  /** The users of requests that the program itself makes: see `EventloomServer.fetchAs`. */
+  readonly callers: Callers;
   readonly report: (error: unknown) => void;
 }
 
@@ -110,7 +112,7 @@ function addPath<Server extends FrontContext>(
   app: Hono,
   path: string,
   group: readonly HttpRoute<Server>[],
-  { server, identify }: RoutesOptions<Server>,
+  { server, identify, callers }: RoutesOptions<Server>,
 ): void {
   const methods = group.map(({ method }) => method.toUpperCase());
   const allow = [...methods, ...(methods.includes('GET') ? ['HEAD'] : [])].join(', ');
@@ -123,7 +125,7 @@ function addPath<Server extends FrontContext>(
       const refusal = `${shownAddress(req.path)} accepts ${allow}, not ${req.method}`;
       return errorResponse(new MethodNotAllowedError(refusal), { allow });
     }
-    const user = route.isPublic ? undefined : await identify?.(req.raw);
+    const user = route.isPublic ? undefined : (callers.get(req.raw) ?? (await identify?.(req.raw)));
     const request = new ServerRequest(server, context, user);
     try {
       const response = await route.handle(request);

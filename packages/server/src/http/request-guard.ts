@@ -7,6 +7,22 @@ import { shownAddress } from './request-body.ts';
 /** Authenticates a request, or throws to refuse it. Undefined: the request is anonymous. */
 export type Identify = (request: Request) => Promise<AuthenticatedUser | undefined>;
 
+/** Requests that the program itself makes, with the user that each acts for. They are not authenticated. */
+export type Callers = WeakMap<Request, AuthenticatedUser>;
+
+/**
+ * Notes the user that a request of the program acts for, and returns the request.
+ * @throws ConfigurationError for anything other than a user and a request
+ */
+export function asCaller(callers: Callers, user: AuthenticatedUser, request: Request): Request {
+  if (!isRecord(user) || typeof user['userId'] !== 'string' || user['userId'] === '' || !(request instanceof Request))
+    throw new ConfigurationError(
+      "fetchAs: expected a user and a Request; write fetchAs({ userId: 'ada' }, new Request('http://localhost/list-apps'))",
+    );
+  callers.set(request, user);
+  return request;
+}
+
 /** Origins and hosts from which a server can be called. */
 export interface RequestGuardOptions {
   /** True answers only requests whose host is a loopback name: `localhost`, `127.0.0.1`, `[::1]`. */
