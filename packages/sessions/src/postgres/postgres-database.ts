@@ -48,6 +48,11 @@ const PASSING_CLASSES: readonly string[] = ['08', '40', '53', '55', '57', '58'];
  * long, and of a missing table: the tables were there, so the database is being restored or replaced.
  */
 const PASSING: readonly unknown[] = ['25006', '25P03', '42P01'];
+/**
+ * Advice on a missing table. Tables are created only when a process starts: a restore that is under way would fail if they
+ * appeared meanwhile.
+ */
+const ON_MISSING_TABLE = '; restore the tables, or restart this process, which creates them if they are missing';
 
 /** Error code of a text that is not a number. */
 const NO_NUMBER = '22P02';
@@ -281,7 +286,11 @@ function failureOf(thrown: unknown): unknown {
   const code = String(codeOf(thrown));
   const [, scope, size] = (code === NO_NUMBER && STATE_TOO_LARGE.exec(thrown.message)) || [];
   if (scope !== undefined) return stateTooLarge(scope, Number(size));
-  return StorageError.of(STORAGE, thrown, PASSING.includes(code) || PASSING_CLASSES.includes(code.slice(0, 2)));
+  const retryable = PASSING.includes(code) || PASSING_CLASSES.includes(code.slice(0, 2));
+  const failure = StorageError.of(STORAGE, thrown, retryable);
+  if (code !== '42P01') return failure;
+  const { message, publicMessage } = failure;
+  return new StorageError(message + ON_MISSING_TABLE, { cause: thrown, retryable, publicMessage });
 }
 
 /** Returns the code of an error, which is the SQLSTATE of an error of the server. */

@@ -88,6 +88,8 @@ test('a missing table is a retryable StorageError for every call, and the servic
       expect(await thrownBy(call)).toMatchObject({
         code: 'STORAGE_UNAVAILABLE',
         retryable: true,
+        message: expect.stringMatching(/does not exist; restore the tables, or restart this process, which creates/),
+        publicMessage: 'the session database is not available; try again',
         cause: { code: '42P01' },
       });
     await rename('moved', table);
