@@ -69,7 +69,7 @@ export function checkClientOptions(
         `model "${model}": apiKey is an empty string; set GEMINI_API_KEY before you start the program`,
       );
     throw new ConfigurationError(
-      'Gemini: apiKey is missing; write { apiKey: process.env.GEMINI_API_KEY }, because no environment variable is read by itself. ' +
+      'Gemini: apiKey is missing; write { apiKey: process.env.GEMINI_API_KEY }, or { gemini: { apiKey } } of InMemoryRunner: no environment variable is read by itself. ' +
         'For Vertex AI write { vertexai: true, project }',
     );
   }
