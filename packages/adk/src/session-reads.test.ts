@@ -3,7 +3,15 @@ import { ScriptedModel } from '@eventloom/testing';
 import { InMemorySessionService as CoreSessions } from '@eventloom/sessions';
 import { expect, test } from 'vitest';
 import { JsonSessions } from './fixtures/json-sessions.ts';
-import { BaseAgent, createEvent, createEventActions, InMemorySessionService, LlmAgent, Runner } from './index.ts';
+import {
+  BaseAgent,
+  createEvent,
+  createEventActions,
+  createSession,
+  InMemorySessionService,
+  LlmAgent,
+  Runner,
+} from './index.ts';
 import { readAsAdk } from './session-reads.ts';
 
 const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
@@ -122,5 +130,23 @@ test('getSession and appendEvent return promises, which a wrong argument rejects
     expect(service.appendEvent({ session, event })).toBeInstanceOf(Promise);
     await expect(service.getSession(undefined as never)).rejects.toThrow('getSession');
     await expect(service.appendEvent({} as never)).rejects.toThrow('appendEvent');
+  }
+});
+
+test('appendEvent stores the event of a session object that the program has made itself', async () => {
+  for (const service of [new InMemorySessionService(), readAsAdk(new CoreSessions())]) {
+    await service.createSession({ ...KEY, state: STATE });
+    const made = createSession({ id: 's', appName: 'app', userId: 'ann' });
+    await service.appendEvent({ session: made, event: createEvent({ id: 'e1', author: 'user' }) });
+    const literal = { id: 's', appName: 'app', userId: 'ann', state: {}, events: [], lastUpdateTime: 0 };
+    const actions = createEventActions({ stateDelta: { step: 1 } });
+    await service.appendEvent({ session: literal as never, event: createEvent({ id: 'e2', author: 'user', actions }) });
+    const stored = await service.getSession(KEY);
+    expect(stored?.events.map(({ id }) => id)).toEqual(['e1', 'e2']);
+    expect(stored?.state).toMatchObject({ step: 1 });
+    expect(literal).toMatchObject({ state: { step: 1 }, events: [{ id: 'e1' }, { id: 'e2' }] });
+    const missing = createSession({ id: 'none', appName: 'app', userId: 'ann' });
+    const append = service.appendEvent({ session: missing, event: createEvent({ author: 'user' }) });
+    await expect(append).rejects.toThrow('is not stored');
   }
 });

@@ -13,6 +13,7 @@ import {
 } from '@eventloom/core';
 import { fillKind, isRecord, toSeconds } from '@eventloom/core/internal';
 import { InMemorySessionService } from '@eventloom/sessions';
+import type { Assignable } from './adk-types.ts';
 import type { AdkListSessionsResponse, AdkRunSessions, AdkSession } from './base-session-service.ts';
 import { toAdkEvent } from './event-fields.ts';
 
@@ -50,7 +51,9 @@ export class AdkInMemorySessionService extends InMemorySessionService {
 
   override async appendEvent(request: AppendEventRequest): Promise<Event> {
     // Runs read and append with a lease, and their streams give the events their fields.
-    return request?.lease ? super.appendEvent(request) : toAdkEvent(await super.appendEvent(stamped(request)));
+    if (request?.lease) return super.appendEvent(request);
+    await findStored(request?.session, (key) => super.getSession(key));
+    return toAdkEvent(await super.appendEvent(stamped(request)));
   }
 }
 
@@ -70,8 +73,11 @@ export function readAsAdk<S extends BaseSessionService>(service: S): S & AdkRunS
       request?.lease ? getSession(request) : toAdkSession(await getSession(inSeconds(request))),
     listSessions: async (request) => withCounts(await listSessions(withoutPages(request)), request),
     beginRun: (request) => afterwards(beginRun(request), withRunState),
-    appendEvent: async (request) =>
-      request?.lease ? appendEvent(request) : toAdkEvent(await appendEvent(stamped(request))),
+    appendEvent: async (request) => {
+      if (request?.lease) return appendEvent(request);
+      await findStored(request?.session, getSession);
+      return toAdkEvent(await appendEvent(stamped(request)));
+    },
   };
   READS.set(service, reads);
   return Object.assign(service, reads);
@@ -89,6 +95,17 @@ export function overriddenMethod(service: BaseSessionService): 'appendEvent' | '
     READS.get(service) ??
     (service instanceof AdkInMemorySessionService ? AdkInMemorySessionService.prototype : service);
   return (['appendEvent', 'getSession'] as const).find((method) => service[method] !== own[method]);
+}
+
+/** Lets a session object that a program has made itself stand for the stored session with its id, as in the ADK. */
+async function findStored(
+  session: Partial<Assignable<Session>> | undefined,
+  getSession: (key: GetSessionRequest) => MaybePromise<Session | undefined>,
+): Promise<void> {
+  if (!isRecord(session) || session.incarnation) return;
+  const { appName = '', userId = '', id: sessionId = '', lastSeq = 0 } = session;
+  const stored = await getSession({ appName, userId, sessionId, config: { numRecentEvents: 0 } });
+  if (stored) Object.assign(session, { incarnation: stored.incarnation, lastSeq });
 }
 
 /** Leaves out an empty id, which the ADK takes for none. */

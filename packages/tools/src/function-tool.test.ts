@@ -1,4 +1,11 @@
-import { BaseTool, ConfigurationError, type ToolConfirmation, ToolContext, createLlmRequest } from '@eventloom/core';
+import {
+  BaseTool,
+  ConfigurationError,
+  createEventActions,
+  createLlmRequest,
+  type ToolConfirmation,
+  ToolContext,
+} from '@eventloom/core';
 import { testContext } from '@eventloom/testing';
 import { expect, test, vi } from 'vitest';
 import * as z from 'zod';
@@ -136,6 +143,22 @@ test('requests a confirmation and runs once it is given', async () => {
   const rejected = { error: 'This tool call is rejected.' };
   expect(await tool.runAsync({ args: {}, toolContext: toolContext({ confirmed: false }) })).toEqual(rejected);
   expect(await tool.runAsync({ args: {}, toolContext: toolContext({ confirmed: true }) })).toBe('run');
+});
+
+test('requireConfirmation works with a context that a test of a program makes itself', async () => {
+  const asked: unknown[] = [];
+  const tool = new FunctionTool({ name: 'f', description: '', requireConfirmation: true, execute: () => 'run' });
+  const toolContext = {
+    functionCallId: 'c1',
+    actions: createEventActions(),
+    requestConfirmation: (request: object) => void asked.push(request),
+  };
+  const run = (more: object): unknown =>
+    tool.runAsync({ args: {}, toolContext: { ...toolContext, ...more } as Partial<ToolContext> as ToolContext });
+  expect(await run({})).toEqual({ error: 'This tool call requires confirmation, please approve or reject.' });
+  expect(asked).toEqual([{ hint: 'Please approve or reject the call of f.' }]);
+  expect(await run({ toolConfirmation: { confirmed: false } })).toEqual({ error: 'This tool call is rejected.' });
+  expect(await run({ toolConfirmation: { confirmed: true } })).toBe('run');
 });
 
 test('requireConfirmation can depend on the checked arguments', async () => {

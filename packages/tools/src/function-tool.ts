@@ -261,7 +261,8 @@ export async function refuseUnlessConfirmed<A>(
   if (rule === false || given?.confirmed === true) return undefined;
   const hint = `Please approve or reject the call of ${toolName}.`;
   // The person's answer counts, even if the rule would now decide differently.
-  const isAsked = requests.some((request) => request.kind === 'confirmation' && request.hint === hint);
+  // The context of a program's own test may have no requests.
+  const isAsked = requests?.some((request) => request.kind === 'confirmation' && request.hint === hint);
   if (given && isAsked) return REJECTED;
   if (typeof rule === 'function' && !(await rule(args, toolContext))) return undefined;
   if (given) return REJECTED;
