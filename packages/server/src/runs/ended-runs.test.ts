@@ -194,3 +194,19 @@ test('large events that are read from the session count as answers that the user
   for (let next = await reader?.read(); next?.done === false; next = await reader?.read());
   expect(await (await follow(path)).text()).toContain(text);
 });
+
+test('a run whose session another process deleted and created again with other events is read from that session', async () => {
+  const first = await setUp([{ text: 'Hello.' }], false);
+  const path = await first.start();
+  expect(await (await first.follow(path)).text()).toContain('Hello.');
+  const { sessionService } = first;
+  const { events = [], id: sessionId } = (await sessionService.getSession(KEY)) ?? {};
+  const second = await setUp([], false, sessionService);
+  await second.send(SESSION, { method: 'DELETE' });
+  const body = JSON.stringify({ sessionId, events }).replace('Hello.', 'Good day.');
+  expect((await second.send(SESSION.slice(0, SESSION.lastIndexOf('/')), { method: 'POST', body })).status).toBe(200);
+  for (const { follow } of [first, second]) {
+    const text = await (await follow(path)).text();
+    expect([text.includes('Hello.'), text.includes('Good day.')]).toEqual([false, true]);
+  }
+});

@@ -299,7 +299,7 @@ function stateOf({ hasBegun, stream, log }: ActiveRun): RunState {
 
 /**
  * True if the session has more of a run than the log that ended: the run waited for answers, and was then continued or cancelled in another
- * process.
+ * process. A run without a recorded end is one of another session, which was imported or copied under the same id.
  */
 async function isOutdated(
   service: BaseSessionService,
@@ -308,9 +308,9 @@ async function isOutdated(
   { lastPosition }: Pick<RunLog, 'lastPosition'>,
 ): Promise<boolean> {
   const { open, end, firstSeq } = stored;
-  if (open) return true;
+  if (open || !end) return true;
   // A log of a run that did not complete ends with a frame of its failure, behind the last event.
-  if (!end || lastPosition !== eventPosition(offsetOf(lastPosition))) return false;
+  if (lastPosition !== eventPosition(offsetOf(lastPosition))) return false;
   // Readers do not get the last events if these only record the state of agents.
   const mayHaveMore = end.lastSeq - firstSeq > offsetOf(lastPosition);
   return mayHaveMore && (await readEnd(service, key, stored)).eventPosition > lastPosition;
