@@ -453,11 +453,27 @@ describe('a client', () => {
     [[{ appName: 'app', user: 'u', sessionId: 's' }], '{"appName":"app","user":"u","sessionId":"s"}'],
     [[{ appName: 'app', userId: '', sessionId: 's' }], '{"appName":"app","userId":"","sessionId":"s"}'],
     [[{ appName: 'app', userId: 5, sessionId: 's' }], '{"appName":"app","userId":5,"sessionId":"s"}'],
+    [[{ appName: 'a', userId: 'u', sessionId: '..' }], '{"appName":"a","userId":"u","sessionId":".."}'],
   ])('refuses the session of the arguments %j', (given, got) => {
     const { client } = startServer([]);
     expect(() => client.session(...(given as unknown as Parameters<EventloomClient['session']>))).toThrow(
       `client.session: expected names, got ${got}; write client.session({ appName, userId, sessionId })`,
     );
+  });
+
+  test('refuses options that its methods do not have', async () => {
+    const { client, session, requests } = startServer([]);
+    const user = { appName: 'app', userId: 'ann' };
+    expect(() => session.run('Hi', { createsession: true } as object)).toThrow(
+      'run: has no option "createsession"; did you mean "createSession"?',
+    );
+    await expect(client.createSession(user, { ...user, sessionId: 't' } as object)).rejects.toThrow(
+      'createSession: has no option "appName"',
+    );
+    await expect(client.listSessions(user, { max: 1 } as object)).rejects.toThrow(
+      'list: has no option "max"; did you mean "limit", "cursor", "order"?',
+    );
+    expect(requests).toEqual([]);
   });
 
   test('sends the headers that a function returns, and calls it for each request', async () => {

@@ -1,6 +1,15 @@
 import type { ArtifactVersion, Event, Part, Session, SessionKey } from '@eventloom/core';
 import { ClientRun, type FollowOptions, type RunOptions } from './client-run.ts';
-import { type ClientOptions, HttpConnection, newId, queryOf, readBody, textOf, wrongValue } from './http.ts';
+import {
+  checkOptions,
+  type ClientOptions,
+  HttpConnection,
+  newId,
+  queryOf,
+  readBody,
+  textOf,
+  wrongValue,
+} from './http.ts';
 import { type ClientMessage, toContent } from './messages.ts';
 
 /** A user of an app. */
@@ -65,7 +74,12 @@ export class EventloomClient {
   }
 
   /** Creates a session. @param init an id (default: the server's), and the state that it starts with @throws ServerError */
-  createSession(user: AppUser, init: NewSession = {}): Promise<Session> {
+  async createSession(user: AppUser, init: NewSession = {}): Promise<Session> {
+    checkOptions('createSession', init, "createSession(user, { sessionId: 'first' })", [
+      'sessionId',
+      'state',
+      'events',
+    ]);
     return this.#http.postJson(sessionsPath(user), init);
   }
 
@@ -76,7 +90,8 @@ export class EventloomClient {
   session(key: SessionKey): ClientSession {
     // A copy, because a program in JavaScript may pass a text or nothing.
     const { appName, userId, sessionId } = { ...key };
-    if (![appName, userId, sessionId].every(textOf))
+    // An address cannot have the segments `.` and `..`.
+    if (![appName, userId, sessionId].every((name) => textOf(name) && !/^\.\.?$/.test(name)))
       throw wrongValue('client.session', 'names', key, 'client.session({ appName, userId, sessionId })');
     return new ClientSession(this.#http, { appName, userId, sessionId });
   }
@@ -194,6 +209,7 @@ export class ClientSession {
   }
 
   #start(request: object, options: RunOptions): ClientRun {
+    checkOptions('run', options, "run('Hello', { onBusy: 'reject' })", RUN_OPTIONS);
     const {
       streaming = true,
       requestId = newId(),
@@ -212,7 +228,23 @@ function sessionsPath({ appName, userId }: AppUser): string {
   return `/apps/${encodeURIComponent(appName)}/users/${encodeURIComponent(userId)}/sessions`;
 }
 
-async function readPage<T>(http: HttpConnection, path: string, options?: PageOptions): Promise<Page<T>> {
+const RUN_OPTIONS = [
+  'streaming',
+  'requestId',
+  'stateDelta',
+  'customMetadata',
+  'onBusy',
+  'createSession',
+  'signal',
+  'onConnection',
+] as const;
+
+async function readPage<T>(
+  http: HttpConnection,
+  path: string,
+  options: PageOptions & { readonly order?: 'asc' | 'desc' } = {},
+): Promise<Page<T>> {
+  checkOptions('list', options, '{ limit: 20 }', ['limit', 'cursor', 'order']);
   const response = await http.request(path + queryOf(options));
   const items = (await readBody(response)) as T[];
   const nextCursor = response.headers.get('eventloom-next-cursor');
