@@ -92,7 +92,8 @@ const state = ({ state, initialState }: Tables): string[] => [
 ];
 
 /**
- * A session's runs have a row each under their invocation ids, and one for each request id. `last_seq`, `outcome` and
+ * A session's runs have a row each under their invocation ids, and one for each request id. A request that was cancelled before its run
+ * began has a row as a run of its own. `last_seq`, `outcome` and
  * `code` are those of the run's last end, null if it was not recorded. A webhook is removed when it is delivered or
  * given up, so there are few; it has the key of its session, because that has no index on `pk`. A ticket is the place
  * of a claim that waits for a lease. Tickets are short-lived: after a crash of the server there are none, so waiting
