@@ -149,7 +149,9 @@ test('the stream of a session deleted and created again ends with an error', asy
 
 test('a session that does not exist is refused', async () => {
   await expect(respond(new NotingService())).rejects.toThrow(
-    new SessionNotFoundError('user "ann" of app "app" has no session "s"'),
+    new SessionNotFoundError(
+      'session "s" of user "ann" in app "app" does not exist; create it first with POST /apps/app/users/ann/sessions/s, or session.create() of @eventloom/client',
+    ),
   );
 });
 

@@ -9,6 +9,16 @@ import {
 } from '@eventloom/core';
 import { countOfPage, eventPages, FIRST_EVENTS } from '@eventloom/core/internal';
 import type { ResponseText } from './large-responses.ts';
+import { sessionPath } from './responses.ts';
+
+/** Creates the error for a missing session; its message has the request that creates one. */
+export function noSessionError(key: SessionKey, cause?: Error): SessionNotFoundError {
+  const { appName, userId, sessionId } = key;
+  return new SessionNotFoundError(
+    `session ${JSON.stringify(sessionId)} of user ${JSON.stringify(userId)} in app ${JSON.stringify(appName)} does not exist; create it first with POST ${sessionPath(key)}, or session.create() of @eventloom/client`,
+    { cause },
+  );
+}
 
 /**
  * Reads a session as of one moment. The events of a large session are read page by page as the client reads; its state
@@ -25,10 +35,7 @@ export async function readSessionText(
   const most = Math.min(numRecentEvents, FIRST_EVENTS);
   const count = most && (await countOfPage(service, key, { numRecentEvents: most }, most));
   const session = await service.getSession({ ...key, config: { afterTimestamp, numRecentEvents: count } });
-  if (!session)
-    throw new SessionNotFoundError(
-      `user ${JSON.stringify(key.userId)} of app ${JSON.stringify(key.appName)} has no session ${JSON.stringify(key.sessionId)}`,
-    );
+  if (!session) throw noSessionError(key);
   if (count === numRecentEvents || session.events.length < count || session.lastSeq === count)
     return { parts: sessionParts(session) };
   const { lastSeq, incarnation } = session;

@@ -1,4 +1,4 @@
-import { InvalidRequestError, type Part, type SessionKey, SessionNotFoundError } from '@eventloom/core';
+import { InvalidRequestError, type Part, type SessionKey } from '@eventloom/core';
 import { isUserArtifact, readWithoutState } from '@eventloom/core/internal';
 import { readSaveArtifactRequest } from '@eventloom/core/wire';
 import { ArtifactNotFoundError } from '../errors.ts';
@@ -6,6 +6,7 @@ import { type ServerRequest, parseCount } from '../http/server-request.ts';
 import { jsonResponse } from '../http/responses.ts';
 import { quotedName } from '../http/request-body.ts';
 import type { BodySpec, HttpRoute } from '../http/route.ts';
+import { noSessionError } from '../http/session-text.ts';
 
 const ARTIFACTS = '/apps/{appName}/users/{userId}/sessions/{sessionId}/artifacts';
 const ARTIFACT = `${ARTIFACTS}/{filename}`;
@@ -77,7 +78,7 @@ async function loadPart(request: ServerRequest, version: number | undefined): Pr
 async function existingSession(request: ServerRequest): Promise<SessionKey> {
   const key = request.sessionKey();
   const session = await readWithoutState(request.runner().sessionService, { ...key, config: { numRecentEvents: 0 } });
-  if (!session) throw new SessionNotFoundError(`session ${JSON.stringify(key.sessionId)} does not exist`);
+  if (!session) throw noSessionError(key);
   return key;
 }
 

@@ -16,7 +16,7 @@ import { readRunBody, wireSchemas } from '@eventloom/core/wire';
 import { RunEventsGoneError } from '../errors.ts';
 import type { ServerRequest } from '../http/server-request.ts';
 import { errorResponse, errorStatus } from '../http/error-response.ts';
-import { jsonTextResponse, runPath, sessionPath } from '../http/responses.ts';
+import { jsonTextResponse, runPath } from '../http/responses.ts';
 import {
   ADK_RUNNER,
   adkSseFrames,
@@ -29,6 +29,7 @@ import {
   sseResponse,
 } from '../http/run-response.ts';
 import type { BodySpec, HttpRoute } from '../http/route.ts';
+import { noSessionError } from '../http/session-text.ts';
 import { parseFrame } from '../http/hosted-run.ts';
 import {
   parseRunBody,
@@ -250,15 +251,6 @@ function runToFollow(runs: RunHub, { key, invocationId, end }: RunLog, failure: 
   if (UnfinishedRunError.isInstance(failure)) return failure.run.invocationId;
   if (RequestKnownError.isInstance(failure)) return failure.invocationId;
   return SessionBusyError.isInstance(failure) ? runs.holderOf(key) : undefined;
-}
-
-/** Creates the error for a missing session; its message has the request that creates one. */
-function noSessionError(key: SessionKey, cause: Error): SessionNotFoundError {
-  const { appName, userId, sessionId } = key;
-  return new SessionNotFoundError(
-    `session ${JSON.stringify(sessionId)} of user ${JSON.stringify(userId)} in app ${JSON.stringify(appName)} does not exist; create it first with POST ${sessionPath(key)}, or session.create() of @eventloom/client`,
-    { cause },
-  );
 }
 
 function tooLong({ invocationId, key }: Pick<RunLog, 'invocationId' | 'key'>): RunEventsGoneError {

@@ -50,7 +50,11 @@ describe('reading a session', () => {
     const { status, json } = await setUp().send('GET', `${SESSIONS}/nope`);
     expect([status, json]).toEqual([
       404,
-      { error: 'user "ann" of app "app" has no session "nope"', code: 'SESSION_NOT_FOUND' },
+      {
+        error:
+          'session "nope" of user "ann" in app "app" does not exist; create it first with POST /apps/app/users/ann/sessions/nope, or session.create() of @eventloom/client',
+        code: 'SESSION_NOT_FOUND',
+      },
     ]);
   });
 

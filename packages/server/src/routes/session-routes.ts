@@ -6,7 +6,6 @@ import {
   type ListSessionsRequest,
   type Session,
   type SessionKey,
-  SessionNotFoundError,
 } from '@eventloom/core';
 import {
   checkStateDelta,
@@ -30,7 +29,7 @@ import { checkEventCounts, checkId } from '../http/request-body.ts';
 import { type ResponseText, SMALL_CHARS } from '../http/large-responses.ts';
 import { cursorHeader, jsonResponse, NEXT_CURSOR } from '../http/responses.ts';
 import type { BodySpec, HttpRoute } from '../http/route.ts';
-import { readSessionText, sessionListParts, sessionParts } from '../http/session-text.ts';
+import { noSessionError, readSessionText, sessionListParts, sessionParts } from '../http/session-text.ts';
 import { createSessionWithEvents } from '../sessions/create-session.ts';
 
 const CREATE = {
@@ -248,7 +247,7 @@ async function patchState(
   const lease = await sessionService.acquireLease({ ...key, waitMs: WAIT_MS });
   try {
     const session = await readWithoutState(sessionService, { ...key, config: { numRecentEvents: 0 } });
-    if (!session) throw new SessionNotFoundError(`session ${JSON.stringify(key.sessionId)} does not exist`);
+    if (!session) throw noSessionError(key);
     const event = createEvent({
       id: platform.newEventId(),
       invocationId: `p-${platform.newUuid()}`,
