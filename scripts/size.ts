@@ -18,9 +18,9 @@ const worker: BuildOptions = {
  */
 const bundles = [
   // The aim is 66 kB; docs/decisions/2026-11-30-bundle-sizes.md says what is above it.
-  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 109_600 },
+  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 109_900 },
   // The aim is 80 kB. Without live runs, which a server takes as an option. It grows with the runtime.
-  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 166_000 },
+  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 166_300 },
   // The limit is 8 kB of 1,024 bytes each: 8.2 kB of 1,000, which are printed here and stand in the guides.
   { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
   // With the state of a chat, which sends messages to their end, reads several runs, and finds what other pages wrote between its own
@@ -42,7 +42,7 @@ const bundles = [
   // Without @opentelemetry/api, which applications install.
   { name: 'spans and metrics', entry: 'packages/otel/src/index.ts', budget: 13_000 },
   // The aim is 185 kB. It grows with the runtime and the server. Studio, its spans and an agent for those who have no key are 9 kB of it.
-  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 265_800 },
+  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 266_300 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');
