@@ -16,7 +16,8 @@ export const SEQ_MASK = 2 ** SEQ_BITS - 1;
  *   for an open run that was forgotten.
  * - The latest epoch of a session is the greatest of those in its row, its hold and its last event.
  * - `eventloom_session_runs` has a row for each run that is not open, under its invocation id, and one for each request id. A request that
- *   was cancelled before its run began has a row as a run of its own. The ids of an open run are in the hold. `last_seq`, `outcome` and `code` are those of the run's last end, null if it was not recorded.
+ *   was cancelled before its run began has a row as a run of its own. The ids of an open run are in the hold. `last_seq`, `outcome` and
+ *   `code` are those of the run's last end, null if it was not recorded.
  *
  * `high_timestamp` is an event's timestamp as long as timestamps never decrease: such events are found by bisection. From the first event
  * that is dated before an earlier one it is infinite, and `timestamp` is set only there. `compaction_end` is set for events with
