@@ -9,16 +9,27 @@ import type { BaseTool } from '../tool/base-tool.ts';
  * `gemini`). Fields that Eventloom does not read are typed loosely and passed to the model.
  */
 export interface GenerateContentConfig {
+  /** The system instruction. An agent sets it from its instructions. */
   systemInstruction?: unknown;
+  /** Randomness of the answers: 0 for the most likely one. Default: that of the model. */
   temperature?: number;
+  /** Chooses among the most likely tokens whose probabilities add up to this, from 0 to 1. Default: that of the model. */
   topP?: number;
+  /** Chooses among this many most likely tokens. Default: that of the model. */
   topK?: number;
+  /** Number of answers that the service generates. Only the first one is read. Gemini only. */
   candidateCount?: number;
+  /** Maximum length of a reply in tokens, thoughts included for most models. A longer reply ends there. Default: that of the model. */
   maxOutputTokens?: number;
+  /** Texts at which the model stops. Default: none. */
   stopSequences?: string[];
+  /** Makes tokens less likely that the reply has already: positive for fewer repetitions. Default: that of the model. */
   presencePenalty?: number;
+  /** Makes tokens less likely the more often the reply has them. Default: that of the model. */
   frequencyPenalty?: number;
+  /** Start value of the random choices, for answers that are repeatable as far as the service allows it. Default: a random one. */
   seed?: number;
+  /** Format of the answer, such as `application/json`. An agent with an `outputSchema` sets it. Default: text. */
   responseMimeType?: string;
   /** Schema of the answer in the vendor's dialect. */
   responseSchema?: unknown;
@@ -26,11 +37,20 @@ export interface GenerateContentConfig {
   responseJsonSchema?: unknown;
   /** Declarations of functions, and tools of the model's service, in the form of `@google/genai`. */
   tools?: VendorValue[];
+  /** Allows, requires or forbids tool calls: `{ functionCallingConfig: { mode: 'NONE' } }`. Default: the model may call tools. */
   toolConfig?: object;
+  /** Thresholds of the service for harmful content: `{ category, threshold }`. Gemini only. Default: those of the service. */
   safetySettings?: object[];
+  /** Labels of the request in the bills of Vertex AI. Default: none. */
   labels?: Record<string, string>;
+  /** Name of a cache of the service with the beginning of the request. The runner's `contextCacheConfig` sets it. */
   cachedContent?: string;
+  /** Modalities of the answer, such as `['TEXT', 'IMAGE']`. Gemini only. Default: that of the model. */
   responseModalities?: string[];
+  /**
+   * Amount of thinking, and true to have the thoughts in the reply: `{ thinkingBudget: 1024, includeThoughts: true }`. Default: that of
+   * the model.
+   */
   thinkingConfig?: object;
   /** Further options of the model's service. */
   [option: string]: unknown;
