@@ -18,7 +18,6 @@ import {
   contextInTime,
   copyJson,
   getOwn,
-  INTERRUPTED_CALL,
   isEmptyActions,
   isPromiseLike,
   isToolResult,
@@ -82,7 +81,9 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
    */
   run(): MaybePromise<CallOutcome> {
     try {
-      return this.#answered ? this.#runAnswered(this.#answered) : this.#start(this.#batch.eventId);
+      if (this.#answered) return this.#runAnswered(this.#answered);
+      const callId = ledgerCallId(this.#batch.eventId, this.#call);
+      return this.#start(callId, this.#batch.entries?.get(callId));
     } catch (error) {
       return Promise.reject(error);
     }
@@ -90,21 +91,22 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
 
   async #runAnswered(answered: AnsweredCall): Promise<CallOutcome> {
     if (answered.refusal) return { response: answered.refusal };
-    const earlier = await this.#findEarlierRun(answered);
-    if (earlier) return earlier;
-    await this.toolContext.loadGivenCredentials();
-    return this.#start(answered.eventId);
+    const callId = ledgerCallId(answered.eventId, this.#call);
+    const before = this.#batch.entries?.get(callId) ?? (await this.#findEarlierStart(answered));
+    // A finished call does not run.
+    if (before?.status !== 'finished') await this.toolContext.loadGivenCredentials();
+    return this.#start(callId, before);
   }
 
-  /** @param eventId the event whose id identifies the call in the ledger, together with the id of the call */
-  #start(eventId: string): MaybePromise<CallOutcome> {
-    const { entries, tools } = this.#batch;
+  /**
+   * @param callId the call in the ledger
+   * @param before the entry of the call's last start; undefined if it runs for the first time
+   */
+  #start(callId: string, before: ToolLedgerEntry | undefined): MaybePromise<CallOutcome> {
     const tool = this.#tool;
-    const callId = ledgerCallId(eventId, this.#call);
-    const before = entries?.get(callId);
-    // A recorded response is used even if the agent no longer has the tool.
-    if (before?.status === 'finished') return outcomeOfEntry(before);
-    const refused = tool ? deepArgsError(this.#call) : unknownTool(this.#call.name, tools);
+    const recorded = before && outcomeOfEntry(before);
+    if (recorded) return recorded;
+    const refused = tool ? deepArgsError(this.#call) : unknownTool(this.#call.name, this.#batch.tools);
     if (!tool || refused) {
       const { error = '' } = refused ?? {};
       this.#startOperation()?.fail(tool ? new InvalidRequestError(error) : new ConfigurationError(error));
@@ -135,21 +137,17 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
   }
 
   /**
-   * Finds the outcome of an answered call that already ran for an earlier answer, in a run that was interrupted before
-   * it stored the response. The outcome is the result in the ledger (none for a long-running tool), or a response that
-   * says the call was interrupted. Undefined if the call did not run.
+   * Finds the ledger entry of an answered call that an earlier answer started, in a run that was interrupted before it stored the response.
+   * Undefined if no earlier answer started it.
    */
-  async #findEarlierRun({ call, earlier }: AnsweredCall): Promise<CallOutcome | undefined> {
+  async #findEarlierStart({ call, earlier }: AnsweredCall): Promise<ToolLedgerEntry | undefined> {
     const { invocation } = this.#batch.turn.context;
     const entriesOf = new Map<string, readonly ToolLedgerEntry[]>();
     for (const { invocationId, eventId } of earlier) {
       const entries = entriesOf.get(invocationId) ?? (await invocation.ledger.listToolCalls(invocationId));
       entriesOf.set(invocationId, entries);
       const entry = entries.find(({ callId }) => callId === ledgerCallId(eventId, call));
-      if (entry)
-        return entry.status === 'finished'
-          ? outcomeOfEntry(entry)
-          : { ...outcomeOfEntry(entry), response: INTERRUPTED_CALL };
+      if (entry) return entry;
     }
     return undefined;
   }

@@ -125,33 +125,29 @@ test('a tool interrupted after the confirmation is not run again, and the model 
   await expect(send(answer(id, { confirmed: true }))).rejects.toThrow('has already been answered');
 });
 
-test('an answer whose run ended before the tool started can be given again', async () => {
-  const { send, ran, sessionService, stored } = await setUp([{ calls: [call(1)] }, 'Paid.']);
-  const [id] = asked(await send({ text: 'go' }));
-  const session = await sessionService.getSession(KEY);
-  if (!session) return expect.unreachable();
-  const lost = (await stored())[0] as Event;
-  await sessionService.appendEvent({
-    session,
-    event: {
-      ...lost,
-      id: 'lost',
-      invocationId: 'e-lost',
-      content: { role: 'user', parts: [answer(id, { confirmed: true })] },
-    },
-  });
-  await send(answer(id, { confirmed: true }));
-  expect(ran).toHaveLength(1);
-});
-
-test('a call recorded as finished in the ledger gets the recorded response', async () => {
-  const { send, ran, sessionService, stored } = await setUp([{ calls: [call(1)] }, 'Paid.']);
-  const [id] = asked(await send({ text: 'go' }));
+/** Stores the person's approval as the event `lost` of a run that went no further. Returns the id of the request. */
+async function loseAnswer({ send, sessionService, stored }: Awaited<ReturnType<typeof setUp>>): Promise<string> {
+  const [id = ''] = asked(await send({ text: 'go' }));
   const session = await sessionService.getSession(KEY);
   if (!session) return expect.unreachable();
   const lost = (await stored())[0] as Event;
   const content = { role: 'user', parts: [answer(id, { confirmed: true })] };
   await sessionService.appendEvent({ session, event: { ...lost, id: 'lost', invocationId: 'e-lost', content } });
+  return id;
+}
+
+test('an answer whose run ended before the tool started can be given again', async () => {
+  const played = await setUp([{ calls: [call(1)] }, 'Paid.']);
+  const { send, ran } = played;
+  const id = await loseAnswer(played);
+  await send(answer(id, { confirmed: true }));
+  expect(ran).toHaveLength(1);
+});
+
+test('a call recorded as finished in the ledger gets the recorded response', async () => {
+  const played = await setUp([{ calls: [call(1)] }, 'Paid.']);
+  const { send, ran, sessionService } = played;
+  const id = await loseAnswer(played);
   const lease = await sessionService.acquireLease(KEY);
   const entry = { invocationId: 'e-lost', callId: 'lost/c1', name: 'pay' };
   await sessionService.recordToolCall(lease, { ...entry, status: 'started' });
@@ -159,6 +155,21 @@ test('a call recorded as finished in the ledger gets the recorded response', asy
   await sessionService.releaseLease(lease);
   expect(responses(await send(answer(id, { confirmed: true })))).toEqual([['c1', { paid: 'before' }]]);
   expect(ran).toEqual([]);
+});
+
+test.each([
+  ['that may run again runs for the next answer', { idempotent: true }, { paid: 1 }],
+  ['that may not gets an interrupted response', {}, { error: 'interrupted' }],
+])('a tool call interrupted after an answer %s', async (_title, options, response) => {
+  const played = await setUp([{ calls: [call(1)] }, 'Paid.'], options);
+  const { send, ran, sessionService } = played;
+  const id = await loseAnswer(played);
+  const lease = await sessionService.acquireLease(KEY);
+  const entry = { invocationId: 'e-lost', callId: 'lost/c1', name: 'pay' };
+  await sessionService.recordToolCall(lease, { ...entry, status: 'started' });
+  await sessionService.releaseLease(lease);
+  expect(responses(await send(answer(id, { confirmed: true })))).toMatchObject([['c1', response]]);
+  expect(ran).toHaveLength('paid' in response ? 1 : 0);
 });
 
 test('in a run that is not resumable, an AgentTool requests nothing and its model gets an error', async () => {

@@ -16,6 +16,7 @@ import {
   isOfWorkflowNode,
   ledgerCallId,
   openAnswers,
+  responseAtEnd,
   stateOf,
   mergeEventActions,
 } from '@eventloom/core/internal';
@@ -115,15 +116,15 @@ async function leftResponses(ended: Ended, refused?: SizeLimitError): Promise<Ev
   const entries = new Map<string, ToolLedgerEntry>();
   const runs = new Set([...left.all, ...answers].map(({ event }) => event.invocationId));
   for (const run of runs) for (const entry of await lock.listToolCalls(run)) entries.set(entry.callId, entry);
-  return respondTo(left, ended, { entries, interrupted: toInterrupted, refused });
+  return respondTo(left, ended, { entries, refused });
 }
 
 /** The results that left calls get. */
 interface LeftResults {
   /** The calls that have begun, by their ids. */
   readonly entries: ReadonlyMap<string, ToolLedgerEntry>;
-  /** Returns the response to a call without a result. */
-  readonly interrupted: (entry: ToolLedgerEntry | undefined) => Readonly<Record<string, unknown>>;
+  /** The response to calls without a result. Default: that of `responseAtEnd`. */
+  readonly interrupted?: Readonly<Record<string, unknown>>;
   /** The error with which the session refused the results of finished calls. */
   readonly refused?: SizeLimitError | undefined;
 }
@@ -162,11 +163,12 @@ function respondToCalls(
     const isCancelled = cancelled.has(call);
     const entry = isCancelled ? undefined : entryOf(call, entries);
     const isFinished = entry?.status === 'finished';
-    if (isFinished && !entry.response) continue;
+    const response = isFinished ? responseAtEnd(entry) : (interrupted ?? responseAtEnd(entry));
+    if (!response) continue;
     // A call that no tool of the runtime ran: somebody else responds later.
     if (how === 'completed' && !isCancelled && !entry && call.isLongRunning) continue;
     const kept = refused ? undefined : entry;
-    const result = refused && isFinished ? notStored(refused) : (entry?.response ?? interrupted(entry));
+    const result = refused && isFinished ? notStored(refused) : response;
     parts.push({
       functionResponse: {
         id: call.id,
@@ -204,13 +206,6 @@ function entryOf(call: SessionCall, entries: ReadonlyMap<string, ToolLedgerEntry
   const starts = answers.length > 0 || call.responses.length > 0 ? answers : [call];
   const [newest] = starts.flatMap(({ event }) => entries.get(ledgerCallId(event.id, call.call)) ?? []);
   return newest;
-}
-
-function toInterrupted(entry: ToolLedgerEntry | undefined): Record<string, unknown> {
-  const message = entry
-    ? 'The call was interrupted when its run or its agent ended. It may or may not have had its effect.'
-    : 'The run or the agent ended before the call began.';
-  return { error: 'interrupted', message };
 }
 
 function notStored({ publicMessage }: SizeLimitError): Record<string, unknown> {

@@ -3,7 +3,8 @@ import type { FunctionCall } from '../content/content.ts';
 import { createEvent, type EventParams } from '../event/create-event.ts';
 import type { Event } from '../event/event.ts';
 import { EventTag } from '../event/event-tags.ts';
-import { answerOf, type SessionCall, Calls, openRequests, stateOf } from './calls.ts';
+import { INTERRUPTED_AT_END, INTERRUPTED_CALL } from '../tool/reserved-calls.ts';
+import { answerOf, type SessionCall, Calls, lacksResult, openRequests, stateOf } from './calls.ts';
 
 const RUN = { invocationId: 'e-1' };
 
@@ -118,6 +119,18 @@ describe('a request to a person', () => {
   test('of an agent belongs to no call', () => {
     expect(new Calls([asking('q')]).all.map(({ about }) => about)).toEqual([undefined]);
   });
+});
+
+test('a call lacks its result while only its tool responded, and not once the runtime said that it was interrupted', () => {
+  const lacksItsResult = (response: Record<string, unknown>): boolean => {
+    const parts = [{ functionResponse: { id: 'c', name: 'look', response } }];
+    const event = createEvent({ ...RUN, author: 'bot', content: { role: 'user', parts } });
+    return new Calls([waiting('c'), event]).all.some(lacksResult);
+  };
+  expect(lacksItsResult({ status: 'printing' })).toBe(true);
+  expect(lacksItsResult({ error: 'interrupted', message: 'The printer has no paper.' })).toBe(true);
+  expect(lacksItsResult(INTERRUPTED_CALL)).toBe(false);
+  expect(lacksItsResult(INTERRUPTED_AT_END)).toBe(false);
 });
 
 describe('the state of a call is', () => {

@@ -6,7 +6,7 @@ import { type Event, ObjectType } from '../event/event.ts';
 import { EventTag, hasTag } from '../event/event-tags.ts';
 import { newestEntries } from '../event/newest-first.ts';
 import { beginsResumableRun } from '../event/run-events.ts';
-import { askedCallId, INTERRUPTED_CALL, isPersonRequest } from '../tool/reserved-calls.ts';
+import { askedCallId, isInterruption, isPersonRequest } from '../tool/reserved-calls.ts';
 
 /** A response to a call. */
 export interface CallResponse {
@@ -486,8 +486,7 @@ function isAwaitedByNode(call: SessionCall): boolean {
  */
 export function lacksResult({ responses }: SessionCall): boolean {
   return responses.every(
-    ({ event, response }) =>
-      event.author !== 'user' && !hasTag(event, EventTag.cancelled) && response['error'] !== INTERRUPTED_CALL.error,
+    ({ event, response }) => event.author !== 'user' && !hasTag(event, EventTag.cancelled) && !isInterruption(response),
   );
 }
 

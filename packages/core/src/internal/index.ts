@@ -177,6 +177,7 @@ export {
   type LedgerOutcome,
   type LedgerTool,
   outcomeOfEntry,
+  responseAtEnd,
   runUnderLedger,
 } from '../tool/run-under-ledger.ts';
 export {
@@ -192,6 +193,7 @@ export {
 export { checkStateDelta } from '../state/state.ts';
 export {
   askedCallId,
+  INTERRUPTED_BY_COPY,
   INTERRUPTED_CALL,
   isPersonRequest,
   isReservedToolName,

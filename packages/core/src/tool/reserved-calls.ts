@@ -19,6 +19,28 @@ export const INTERRUPTED_CALL = {
   message: 'The call was interrupted while it ran. It may or may not have had its effect.',
 };
 
+/** The response to a call that had begun when its run or its agent ended. */
+export const INTERRUPTED_AT_END = {
+  error: 'interrupted',
+  message: 'The call was interrupted when its run or its agent ended. It may or may not have had its effect.',
+};
+
+/** The response to a call that had not begun when its run or its agent ended. */
+export const NOT_BEGUN = { error: 'interrupted', message: 'The run or the agent ended before the call began.' };
+
+/** The response, in the copy of a session, to a call that was in progress at the last event of the copy. */
+export const INTERRUPTED_BY_COPY = {
+  error: 'interrupted',
+  message: 'The session was copied while the call was in progress. It may or may not have had its effect.',
+};
+
+const INTERRUPTIONS = [INTERRUPTED_CALL, INTERRUPTED_AT_END, NOT_BEGUN, INTERRUPTED_BY_COPY];
+
+/** True for a response by which the runtime says that a call was interrupted, and false for what a tool returned. */
+export function isInterruption({ error, message }: Readonly<Record<string, unknown>>): boolean {
+  return INTERRUPTIONS.some((response) => error === response.error && message === response.message);
+}
+
 /** The response of a call that the model of a live run took back. It is stored and yielded, and not sent to that model. */
 export const CANCELLED_CALL = {
   error: 'cancelled',

@@ -6,7 +6,7 @@ import { type EventActions, isEmptyActions } from '../event/event-actions.ts';
 import type { MaybePromise } from '../session/maybe-promise.ts';
 import type { ToolLedgerEntry } from '../session/tool-ledger.ts';
 import type { BaseTool } from './base-tool.ts';
-import { INTERRUPTED_CALL } from './reserved-calls.ts';
+import { INTERRUPTED_AT_END, INTERRUPTED_CALL, NOT_BEGUN } from './reserved-calls.ts';
 
 /** The outcome of a tool call that the ledger records. */
 export interface LedgerOutcome {
@@ -31,7 +31,8 @@ export interface LedgerTool<Outcome extends LedgerOutcome> {
 }
 
 /**
- * Runs a tool call under the ledger of its session. Only this function decides how a call that an earlier process began continues.
+ * Runs a tool call under the ledger of its session. Only this function, and `responseAtEnd` once nobody continues the call, decide what
+ * becomes of a call that an earlier process, or a run for an earlier answer of a person, began.
  *
  * | entry      | tool                             | the call                                                            |
  * | ---------- | -------------------------------- | ------------------------------------------------------------------- |
@@ -53,7 +54,8 @@ export function runUnderLedger<Outcome extends LedgerOutcome>(
   tool: BaseTool,
   call: LedgerTool<Outcome>,
 ): MaybePromise<Outcome | LedgerOutcome> {
-  if (before?.status === 'finished') return outcomeOfEntry(before);
+  const recorded = before && outcomeOfEntry(before);
+  if (recorded) return recorded;
   if (before && !continuesCalls(tool))
     return recordEnd(context, id, { response: call.interrupted ?? INTERRUPTED_CALL });
   const { invocation, invocationId } = context;
@@ -104,9 +106,21 @@ function recordEnd<Outcome extends LedgerOutcome>(
   return recorded instanceof Promise ? recorded.then(() => outcome) : outcome;
 }
 
-/** Returns the outcome that an entry records. */
-export function outcomeOfEntry({ response, parts, actions }: ToolLedgerEntry): LedgerOutcome {
+/** Returns the outcome of a finished call; undefined for one that only started. It counts even if the agent no longer has the tool. */
+export function outcomeOfEntry({ status, response, parts, actions }: ToolLedgerEntry): LedgerOutcome | undefined {
+  if (status !== 'finished') return undefined;
   return { response, parts, actions: actions && createEventActions(structuredClone(actions)) };
+}
+
+/**
+ * Returns the response to a call whose run or agent has ended: the recorded one, or one that says that the call was interrupted. Undefined
+ * for a finished call without a response: that of a long-running tool, whose result comes later.
+ *
+ * @param entry the entry of the call; undefined if it has not begun
+ */
+export function responseAtEnd(entry: ToolLedgerEntry | undefined): ToolLedgerEntry['response'] {
+  if (entry?.status === 'finished') return entry.response;
+  return entry ? INTERRUPTED_AT_END : NOT_BEGUN;
 }
 
 /**

@@ -23,6 +23,7 @@ import {
   closingParams,
   copyArtifacts,
   createErrorEvent,
+  INTERRUPTED_BY_COPY,
   isUserArtifact,
   ledgerCallId,
   openAnswers,
@@ -285,10 +286,5 @@ function closingEvents(
 /** The responses to calls that were in progress at the last event of a copy. The ledger does not record which calls had begun then. */
 const IN_PROGRESS = {
   entries: new Map<string, ToolLedgerEntry>(),
-  interrupted: () => INTERRUPTED,
-};
-
-const INTERRUPTED = {
-  error: 'interrupted',
-  message: 'The session was copied while the call was in progress. It may or may not have had its effect.',
+  interrupted: INTERRUPTED_BY_COPY,
 };
