@@ -26,7 +26,8 @@ export async function acceptWritten(context: InvocationContext, request: Written
       ? request.content
       : { role: 'user', parts: request.toolResponses.map((functionResponse) => ({ functionResponse })) };
   try {
-    const content = await checkMessage(context, given);
+    const { message: content, answers } = await context.invocation.host.readMessage(context, given);
+    await answers?.keepCredentials(sessionKeyOf(context.session));
     return { event: context.createEvent({ author: 'user', content }), sent: toModelRequest(content) };
   } catch (error) {
     if (!InvalidMessageError.isInstance(error)) throw error;
@@ -37,18 +38,6 @@ export async function acceptWritten(context: InvocationContext, request: Written
 /** Creates the error event for a request that is refused. It is streamed and not stored, because the session has nothing of the request. */
 export function createRefusal(context: InvocationContext, { code, message }: EventloomError): Event {
   return createErrorEvent({ ...context.createEvent(), partial: true }, code, message);
-}
-
-/** Returns the message as it is stored: as plugins replace it, and without credentials. */
-async function checkMessage(invocationContext: InvocationContext, given: Content): Promise<Content> {
-  const { plugins, session } = invocationContext;
-  const { host } = invocationContext.invocation;
-  let read = await host.readMessage(given);
-  const userMessage = read.message;
-  const replaced = await plugins.first('onUserMessageCallback', { invocationContext, userMessage });
-  if (replaced) read = await host.readMessage(replaced, read.answers);
-  await read.answers?.keepCredentials(sessionKeyOf(session));
-  return read.message;
 }
 
 /** Returns the message as the model gets it. Answers to requests to a person are for the runtime alone. */

@@ -26,7 +26,7 @@ import {
   missingToolsetsEvent,
   ModelCall,
   type AgentTurn,
-  answersTo,
+  effectOfAnswers,
   prepareTools,
 } from '@eventloom/llm-agent/internal';
 import { CloseTimeout } from './close-timeout.ts';
@@ -366,7 +366,7 @@ async function resumeAnswered(
   const stored = session.events.findLast(({ id }) => id === event.id);
   const answered = stored ? Calls.of(invocation).respondedIn(stored) : [];
   for (const theirs of [turn, ...otherAgents(turn, answered)]) {
-    const { toRun } = answersTo(answered, theirs.context);
+    const { toRun } = effectOfAnswers(answered, theirs.context);
     if (toRun.size === 0) continue;
     const prepared = theirs === turn ? undefined : await prepareTools(theirs);
     if (prepared?.changes) await flow.emit(prepared.changes);

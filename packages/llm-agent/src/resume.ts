@@ -23,7 +23,7 @@ import type { AgentTurn } from './agent-turn.ts';
 import type { CodeRun } from './code-execution/code-run.ts';
 import { prepareTools } from './request.ts';
 import { OutputTool, toOutputEvent, withOutput } from './output.ts';
-import { answersTo, startAnswered, finishAnsweredStep } from './person-answers.ts';
+import { effectOfAnswers, startAnswered, finishAnsweredStep } from './answered-calls.ts';
 import { isOutputMismatch } from './contents/event-content.ts';
 import { type CallBatch, leavesAgent, RunningCalls, type StepEnd } from './running-calls.ts';
 import { asksOnlyConfirmations } from './tool-response.ts';
@@ -159,7 +159,7 @@ class OpenStep {
       const running = open.map(({ call }) => call);
       yield* this.#pass(new RunningCalls({ turn: this.#turn, calls: running, tools, eventId, entries, asked }), result);
     }
-    const { toRun } = answersTo(withRequests(this.#readCalls()).filter(answerOf), this.#context);
+    const { toRun } = effectOfAnswers(withRequests(this.#readCalls()).filter(answerOf), this.#context);
     if (toRun.size > 0) yield* this.#pass(startAnswered({ turn: this.#turn, tools, eventId, entries }, toRun));
     if (result && this.#turn.agent.mode !== 'task') {
       const hasText = this.#later.at(-1)?.content?.parts?.some(({ text }) => text !== undefined) ?? false;

@@ -22,7 +22,7 @@ import {
   TRANSFER_TAG,
 } from '@eventloom/core/internal';
 import type { AgentTurn } from './agent-turn.ts';
-import type { AnsweredCalls } from './person-answers.ts';
+import type { AnsweredCalls } from './answered-calls.ts';
 import { asksOnlyConfirmations, asksPerson } from './tool-response.ts';
 import { type CallOutcome, ToolCall } from './tool-call.ts';
 

@@ -32,7 +32,7 @@ import {
   type ToolListener,
 } from '@eventloom/core/internal';
 import { deepArgsError } from './model-call.ts';
-import type { AnsweredCall } from './person-answers.ts';
+import type { AnsweredCall } from './answered-calls.ts';
 import { responseWithActions, asksPerson, type ToolResponse, toToolResponse, unknownTool } from './tool-response.ts';
 import type { CallBatch, RunningCalls } from './running-calls.ts';
 

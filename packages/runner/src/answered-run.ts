@@ -1,8 +1,5 @@
 import { type BaseSessionService, type Event, InvalidMessageError, type SessionKey } from '@eventloom/core';
 import { Calls, hasBeginOfRun, readNewest } from '@eventloom/core/internal';
-import { matchAnswers } from './answers.ts';
-import type { RunRequest } from './run-request.ts';
-import type { Runner } from './runner.ts';
 
 /**
  * Returns the run that the answers to these calls continue: the one that made the calls, if it can continue. Undefined
@@ -37,26 +34,8 @@ export async function findAnsweredRun(
   return answeredRun(new Calls(events), callIds);
 }
 
-/**
- * Checks answers against the session as it is now, so that answers which cannot be taken interrupt no run. A call that
- * runs with an earlier answer takes no other one.
- *
- * @throws SessionNotFoundError, InvalidMessageError
- */
-export async function checkAnswers(runner: Runner, { key, callIds, start }: RunRequest): Promise<void> {
-  const { platform, requestTtlMs, credentialService, sessionService } = runner;
-  if (!start.message) return;
-  const events = await readNewest(sessionService, key, (read) => areKnown(read, callIds));
-  const calls = new Calls(events);
-  const answers = calls.answerable(callIds).flatMap((call) => call?.responses ?? []);
-  let workingRun: string | undefined;
-  for (const id of new Set(answers.map(({ event }) => event.invocationId)))
-    if ((await sessionService.findRun({ ...key, id }))?.open) workingRun = id;
-  await matchAnswers(start.message, { events, calls, workingRun, platform, requestTtlMs, credentialService });
-}
-
 /** True if the events contain these calls, and the first events of all runs that they may be of. */
-function areKnown(events: readonly Event[], callIds: readonly string[]): boolean {
+export function areKnown(events: readonly Event[], callIds: readonly string[]): boolean {
   const calls = new Calls(events);
   const found = calls.answerable(callIds);
   // Whether a call of an agent that runs as a tool can be answered depends on its run.

@@ -17,6 +17,7 @@ import {
   askedCallId,
   branchInScope,
   Calls,
+  type CheckedMessage,
   inputRequestOf,
   isCancelled,
   isPersonRequest,
@@ -25,22 +26,23 @@ import {
   newestFirst,
   openRequests,
   readCredential,
+  readNewest,
   type SessionCall,
   stateOf,
   tryParseJson,
 } from '@eventloom/core/internal';
 import { ValueSchema } from '@eventloom/tools';
+import { areKnown } from './answered-run.ts';
 import { answeredCallIds } from './check-message.ts';
 import type { LockedRun } from './lock-run.ts';
+import type { RunRequest } from './run-request.ts';
 import type { Runner } from './runner.ts';
 
 type JsonRecord = Readonly<Record<string, unknown>>;
 
-/** A message, matched to the calls that it answers: one call for each of its function responses, in their order. */
-export interface MatchedMessage {
-  readonly message: Content;
+/** A checked message, matched to the calls that it answers: one call for each of its function responses, in their order. */
+export interface MatchedMessage extends CheckedMessage {
   readonly calls: readonly SessionCall[];
-  /** Undefined for a message without function responses. */
   readonly answers: PersonAnswers | undefined;
 }
 
@@ -78,6 +80,24 @@ export function matchMessage(
   const workingRun = start.kind === 'live' || (resumed && lock.run?.wasOpen === true) ? invocationId : undefined;
   const params = { events, calls, invocationId: onlyRun, workingRun, platform, requestTtlMs, credentialService };
   return matchAnswers(message, params, before);
+}
+
+/**
+ * Checks answers against the session as it is now, so that answers which cannot be taken interrupt no run. A call that
+ * runs with an earlier answer takes no other one.
+ *
+ * @throws SessionNotFoundError, InvalidMessageError
+ */
+export async function checkAnswers(runner: Runner, { key, callIds, start }: RunRequest): Promise<void> {
+  const { platform, requestTtlMs, credentialService, sessionService } = runner;
+  if (!start.message) return;
+  const events = await readNewest(sessionService, key, (read) => areKnown(read, callIds));
+  const calls = new Calls(events);
+  const answers = calls.answerable(callIds).flatMap((call) => call?.responses ?? []);
+  let workingRun: string | undefined;
+  for (const id of new Set(answers.map(({ event }) => event.invocationId)))
+    if ((await sessionService.findRun({ ...key, id }))?.open) workingRun = id;
+  await matchAnswers(start.message, { events, calls, workingRun, platform, requestTtlMs, credentialService });
 }
 
 /**
@@ -159,7 +179,7 @@ interface GivenCredential {
  * The answers of one message to requests that tools and agents made to people. Credentials are taken out of the answers, and handed to the
  * credential service right before the message is stored. If the message then cannot be stored, they stay with the service.
  */
-export class PersonAnswers {
+class PersonAnswers {
   readonly #params: MatchParams;
   readonly #before: PersonAnswers | undefined;
   /** The ids of the requests that were answered, with the credential of the answer. */

@@ -10,7 +10,8 @@ import {
   SessionBusyError,
 } from '@eventloom/core';
 import { Calls, faultOfLeftRun, mergeRunConfigs } from '@eventloom/core/internal';
-import { answeredRun, checkAnswers, findAnsweredRun } from './answered-run.ts';
+import { answeredRun, findAnsweredRun } from './answered-run.ts';
+import { checkAnswers } from './answers.ts';
 import { stampEvent } from './event-committer.ts';
 import { closeRun } from './stored-runs/close-run.ts';
 import {

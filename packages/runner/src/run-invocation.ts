@@ -1,13 +1,7 @@
 import { type Content, type Event, type Invocation, InvocationContext } from '@eventloom/core';
-import {
-  type MessageAnswers,
-  type MessageWithAnswers,
-  type RunHost,
-  RunOperations,
-  type SubInvocation,
-} from '@eventloom/core/internal';
+import { type CheckedMessage, type RunHost, RunOperations, type SubInvocation } from '@eventloom/core/internal';
 import { AgentDriver } from './agent-driver.ts';
-import { matchMessage, PersonAnswers } from './answers.ts';
+import { matchMessage } from './answers.ts';
 import { checkNewMessage } from './check-message.ts';
 import { EventCommitter } from './event-committer.ts';
 import type { LockedRun } from './lock-run.ts';
@@ -74,8 +68,10 @@ export class RunInvocation implements RunHost {
     return runSubInvocation(parent, request, this.committer);
   }
 
-  async readMessage(content: Content, before?: MessageAnswers): Promise<MessageWithAnswers> {
-    const answers = before instanceof PersonAnswers ? before : undefined;
-    return matchMessage(this.#runner, this.locked, checkNewMessage(content), answers);
+  async readMessage(invocationContext: InvocationContext, content: Content): Promise<CheckedMessage> {
+    const matched = await matchMessage(this.#runner, this.locked, checkNewMessage(content));
+    const userMessage = matched.message;
+    const replaced = await invocationContext.plugins.first('onUserMessageCallback', { invocationContext, userMessage });
+    return replaced ? matchMessage(this.#runner, this.locked, checkNewMessage(replaced), matched.answers) : matched;
   }
 }

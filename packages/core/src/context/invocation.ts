@@ -21,16 +21,16 @@ import type { InvocationContext } from './invocation-context.ts';
 import type { InvocationLog } from './invocation-log.ts';
 import type { InTurn, SubInvocation } from './sub-invocation.ts';
 
-/** Answers in a user message to requests that tools made (confirmation, credential, input). */
-export interface MessageAnswers {
-  /** Saves the credentials among the answers in the credential service. The stored message does not contain them. */
-  keepCredentials(session: SessionKey): Promise<void>;
-}
-
-/** A message in its stored form, and the answers in it; undefined if it has none. */
-export interface MessageWithAnswers {
+/** A message that was checked, in its stored form. */
+export interface CheckedMessage {
   readonly message: Content;
-  readonly answers: MessageAnswers | undefined;
+  /** The answers in it to calls and to requests that tools made; undefined if it has none. */
+  readonly answers:
+    | {
+        /** Saves the credentials among the answers in the credential service. The stored message does not contain them. */
+        keepCredentials(session: SessionKey): Promise<void>;
+      }
+    | undefined;
 }
 
 /** The runner that drives an invocation, as its contexts see it. `testContext` has a host without a runner. */
@@ -43,12 +43,12 @@ export interface RunHost {
    */
   runSubInvocation(parent: InvocationContext, request: SubInvocation): AsyncGenerator<Event, void, void>;
   /**
-   * Checks content that the client sends in a live run with the rules for the first message of a run, and matches its
-   * answers with their calls.
-   * @param before answers of the message that this one replaces
+   * Checks content that the client sends in a live run with the rules for the first message of a run, matches its answers with their
+   * calls, and lets plugins replace it.
+   * @param context the context of the agent that has control
    * @throws InvalidMessageError
    */
-  readMessage(content: Content, before?: MessageAnswers): Promise<MessageWithAnswers>;
+  readMessage(context: InvocationContext, content: Content): Promise<CheckedMessage>;
 }
 
 /** State and services that all agents of one invocation share. Created by the runner. */

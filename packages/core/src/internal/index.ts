@@ -65,7 +65,7 @@ export {
 export { AbortGuard, AGENT_CLOSE_MS } from '../context/abort-guard.ts';
 export type { AgentPlace } from '../context/invocation-context.ts';
 export type { ReplyInProgress } from '../context/invocation-progress.ts';
-export type { MessageAnswers, MessageWithAnswers, RunHost } from '../context/invocation.ts';
+export type { CheckedMessage, RunHost } from '../context/invocation.ts';
 export { type Execution, InvocationLog } from '../context/invocation-log.ts';
 export { Semaphore } from '../context/semaphore.ts';
 export { DerivedKey, type DerivedValues } from '../context/derived-values.ts';

@@ -12,5 +12,5 @@ export { saveOutput } from '../output.ts';
 export { ModelCall, readResponse } from '../model-call.ts';
 export { prepareRequest, prepareTools } from '../request.ts';
 export { type AgentTurn, createTurn } from '../agent-turn.ts';
-export { answersTo, type AnsweredCalls } from '../person-answers.ts';
+export { effectOfAnswers, type AnsweredCalls } from '../answered-calls.ts';
 export { LLM_AGENT_OPTIONS } from '../llm-agent-config.ts';

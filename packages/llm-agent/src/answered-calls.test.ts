@@ -2,7 +2,7 @@ import { type Event, EventTag } from '@eventloom/core';
 import { Calls, withTag } from '@eventloom/core/internal';
 import { functionCallEvent, functionResponseEvent, modelEvent, userEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { type Answers, answersTo } from './person-answers.ts';
+import { type AnswerEffect, effectOfAnswers } from './answered-calls.ts';
 
 function calling(ids: readonly string[], longRunningToolIds: readonly string[] = ids): Event {
   return functionCallEvent(
@@ -19,10 +19,10 @@ function answering(author: string, ...ids: string[]): Event {
   );
 }
 
-function readAnswers(events: readonly Event[], agentName: string): Answers {
+function readAnswers(events: readonly Event[], agentName: string): AnswerEffect {
   const message = events.findLast(({ author }) => author === 'user');
   const answered = message ? new Calls(events).respondedIn(message) : [];
-  return answersTo(answered, { agent: { name: agentName }, branch: undefined });
+  return effectOfAnswers(answered, { agent: { name: agentName }, branch: undefined });
 }
 
 function waits(events: readonly Event[]): boolean {
@@ -70,12 +70,12 @@ test('the agent answers a user message while calls are open', () => {
   expect(waits([])).toBe(false);
 });
 
-test('answersTo considers only the calls of the answered reply', () => {
+test('effectOfAnswers considers only the calls of the answered reply', () => {
   const events = [calling(['a']), modelEvent('bot', 'waiting'), calling(['b']), answering('user', 'b')];
   expect(waits(events)).toBe(false);
 });
 
-test('answersTo ignores events of other agents after the answer', () => {
+test('effectOfAnswers ignores events of other agents after the answer', () => {
   const events = [calling(['a', 'b']), answering('user', 'b'), modelEvent('guard', 'noted')];
   expect(waits(events)).toBe(true);
   expect(waits([...events, answering('bot', 'a')])).toBe(false);

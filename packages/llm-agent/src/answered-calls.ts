@@ -41,7 +41,7 @@ interface AnswerEvent {
 export type AnsweredCalls = ReadonlyMap<string, AnsweredCall>;
 
 /** The effect of answers on the agent that made the calls. */
-export interface Answers {
+export interface AnswerEffect {
   /** The calls to run now. */
   readonly toRun: AnsweredCalls;
   /** The other calls of the same replies that still wait for a response or a person. */
@@ -62,7 +62,7 @@ export async function* finishAnsweredStep(turn: AgentTurn): AsyncGenerator<Event
     first--;
   const messages = new Set([...(resumedLog?.events.filter(isMessage) ?? []), ...events.slice(first, last + 1)]);
   const calls = Calls.of(invocation);
-  const { toRun, waiting } = answersTo(
+  const { toRun, waiting } = effectOfAnswers(
     [...messages].flatMap((message) => calls.respondedIn(message)),
     context,
   );
@@ -98,10 +98,10 @@ export function startAnswered(batch: Omit<CallBatch, 'calls' | 'answered'>, answ
  * A call runs again when all requests about it are answered, or one answer refuses it. Requests of other agents or
  * branches and imported calls are ignored.
  */
-export function answersTo(
+export function effectOfAnswers(
   answered: readonly SessionCall[],
   { agent, branch }: { readonly agent: { readonly name: string }; readonly branch: string | undefined },
-): Answers {
+): AnswerEffect {
   const onBranch = answered.filter((call) => call.branch === branch);
   const calls = new Set(onBranch.map((call) => call.about ?? call).filter(({ isImported }) => !isImported));
   const replies = new Set([...calls].map(({ inReply }) => inReply));
