@@ -52,7 +52,7 @@ export class ModelCall implements ReplyInProgress {
   readonly #turn: AgentTurn;
   /** Start of the model call, in epoch milliseconds. Undefined if a callback gave the reply. */
   #startMs: number | undefined;
-  #firstTokenMs: number | undefined;
+  #timeToFirstTokenMs: number | undefined;
   #thoughtMs: number | undefined;
   #replyMs: number | undefined;
   /** Id that all events of the reply have; undefined before the first chunk. */
@@ -152,7 +152,7 @@ export class ModelCall implements ReplyInProgress {
   /** Creates the event of a chunk. */
   toChunkEvent(response: LlmResponse): Event {
     const { agent, context } = this.#turn;
-    const isFirstToken = this.#replyMs === undefined && this.#clock(response, context.platform.now());
+    const timingInfo = this.#replyMs === undefined ? this.#clock(response, context.platform.now()) : undefined;
     // Readers of the event may modify it, so the whole reply is merged from copies.
     if (!this.#aggregator) {
       this.#aggregator = new ResponseAggregator();
@@ -164,24 +164,21 @@ export class ModelCall implements ReplyInProgress {
     const event: { -readonly [K in keyof Event]: Event[K] } = context.createEvent(response);
     event.responseId = this.responseId;
     if (!isText && response.content) event.content = this.#nameStreamedCalls(response.content);
-    if (isFirstToken) event.usageMetadata = { ...response.usageMetadata, timingInfo: this.#timeToFirstToken() };
+    if (timingInfo) event.usageMetadata = { ...response.usageMetadata, timingInfo };
     return agent.codeExecutor ? withCodeTags(event) : event;
   }
 
-  /** Notes the time of the first token, thought and reply. Returns true for the chunk with the first token. */
-  #clock(response: LlmResponse, nowMs: number): boolean {
-    const isWaiting = this.#firstTokenMs === undefined;
+  /** Notes the time of the first token, thought and reply. Returns the time to the first token for the chunk that has it. */
+  #clock(response: LlmResponse, nowMs: number): TimingInfo | undefined {
+    const isWaiting = this.#timeToFirstTokenMs === undefined;
     for (const part of response.content?.parts ?? []) {
       if (!part.functionCall && !part.text) continue;
-      this.#firstTokenMs ??= nowMs;
+      this.#timeToFirstTokenMs ??= nowMs - (this.#startMs ?? nowMs);
       if (part.thought === true) this.#thoughtMs ??= nowMs;
       else this.#replyMs ??= nowMs;
     }
-    return isWaiting && this.#firstTokenMs !== undefined;
-  }
-
-  #timeToFirstToken(nowMs = 0): TimingInfo {
-    return { timeToFirstTokenMs: (this.#firstTokenMs ?? nowMs) - (this.#startMs ?? nowMs) };
+    const timeToFirstTokenMs = this.#timeToFirstTokenMs;
+    return isWaiting && timeToFirstTokenMs !== undefined ? { timeToFirstTokenMs } : undefined;
   }
 
   /** Gives the calls in a chunk the ids that they have in the whole reply. */
@@ -233,7 +230,8 @@ export class ModelCall implements ReplyInProgress {
       if (grounding) event.groundingMetadata = grounding;
     }
     if (this.responseId !== undefined) event.responseId = this.responseId;
-    const timingInfo = this.#timeToFirstToken(nowMs);
+    const timeToFirstTokenMs = this.#timeToFirstTokenMs ?? nowMs - (this.#startMs ?? nowMs);
+    const timingInfo: TimingInfo = { timeToFirstTokenMs };
     if (this.#thoughtMs !== undefined) timingInfo.reasoningDurationMs = (this.#replyMs ?? nowMs) - this.#thoughtMs;
     event.usageMetadata = { ...response.usageMetadata, timingInfo };
     return agent.codeExecutor ? withCodeTags(event) : event;

@@ -7,14 +7,14 @@ import {
 } from '@eventloom/core';
 import { reportTo } from '@eventloom/core/internal';
 import { effectiveHistory, type EventsCompactor } from '@eventloom/llm-agent/internal';
-import type { EventCommitter } from './event-committer.ts';
+import type { RunAppender } from './event-committer.ts';
 import { type HistoryPlace, HistoryPlaces, FROM_THE_START } from './history-reader.ts';
 import type { LoadedSession } from './session-loader.ts';
 
 /** A run that has ended, of a session that may be compacted. */
 interface EndedRun {
   readonly context: InvocationContext;
-  readonly committer: EventCommitter;
+  readonly appender: RunAppender;
   readonly loaded: LoadedSession;
 }
 
@@ -25,7 +25,7 @@ interface EndedRun {
 export async function compactSession(
   compactor: EventsCompactor,
   sessionService: BaseSessionService,
-  { context, committer, loaded }: EndedRun,
+  { context, appender, loaded }: EndedRun,
 ): Promise<void> {
   const { session, runConfig, platform } = context;
   // A window of the session may lack events that the summary has to cover.
@@ -36,7 +36,7 @@ export async function compactSession(
     const { events } = session;
     const places = loaded.places ?? FROM_THE_START;
     const history = pointBehindCompaction(events, event, places, session.lastSeq + 1);
-    await committer.append(history ? { ...event, actions: { ...event.actions, history } } : event);
+    await appender.append(history ? { ...event, actions: { ...event.actions, history } } : event);
     // Summarized events are not kept in memory.
     loaded.cachedInstead = { ...eventsThatCount(events, places), lastSeq: session.lastSeq, derived: new Map() };
   } catch (error) {

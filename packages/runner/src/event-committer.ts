@@ -3,7 +3,6 @@ import {
   type Event,
   type EventParams,
   InvalidEventError,
-  type Invocation,
   type InvocationContext,
   type MaybePromise,
   ObjectType,
@@ -11,10 +10,7 @@ import {
   RunAbortedError,
   type RunConfig,
   type RunOutcome,
-  type Session,
   StreamingMode,
-  createEvent,
-  type Part,
 } from '@eventloom/core';
 import {
   afterCovered,
@@ -26,92 +22,59 @@ import {
   isYieldedAgain,
   toSeconds,
   toStreamedRecord,
-  type ReplyInProgress,
-  ResponseAggregator,
 } from '@eventloom/core/internal';
 import { ChildChanges } from './child-changes.ts';
 import type { SessionLock } from './session-lock.ts';
+import { UnfinishedTexts } from './unfinished-texts.ts';
 
-export const COMPLETED: RunOutcome = { state: 'completed' };
+/** Stores committed events: those of a run in its session, those of a sub-invocation there and in its own view of the session. */
+export interface EventSink {
+  /** Stores a complete event. Returns it as it was stored. */
+  append(event: Event): MaybePromise<Event>;
+}
 
 /**
- * Completes the events of one run and stores them under its lease.
+ * Completes the events of a run, or of a sub-invocation, and gives those that are stored to its EventSink.
  *
- * | method                  | event                                          | completes | asks plugins | stores               |
- * | ----------------------- | ---------------------------------------------- | --------- | ------------ | -------------------- |
- * | `commit`                | of an agent                                    | yes       | yes          | unless only streamed |
- * | `commitChunk`           | a chunk of an agent, with no plugin to ask     | yes       | no           | no                   |
- * | `commit`, last          | the last one of a run, with no plugin to ask   | yes       | no           | with the end         |
- * | `appendNew`             | made here, of the runtime                      | yes       | no           | yes                  |
- * | `appendAllNew`          | several of them                                | yes       | no           | in one transaction   |
- * | `append`                | complete already                               | no        | no           | yes                  |
- * | `appendOfSubInvocation` | of a sub-invocation, see `SubInvocationCommitter` | no     | no           | yes                  |
+ * | method        | event                                      | completes | asks plugins | stores               |
+ * | ------------- | ------------------------------------------ | --------- | ------------ | -------------------- |
+ * | `commit`      | of an agent                                | yes       | yes          | unless only streamed |
+ * | `commitChunk` | a chunk of an agent, with no plugin to ask | yes       | no           | no                   |
+ * | `appendNew`   | made here, of the runtime                  | yes       | no           | yes                  |
  */
 export class EventCommitter {
   /** The author of events that name none: the agent that the run starts with. */
   agentName: string;
   readonly #context: InvocationContext;
-  readonly #lock: SessionLock;
+  readonly #sink: EventSink;
   readonly #config: RunConfig;
   readonly #platform: Platform;
   readonly #invocationId: string;
   /** True if plugins are asked about each event. */
   readonly asksPlugins: boolean;
   readonly #isStamped: boolean;
-  /** The end of the time range that compactions cover. No event is stored with an earlier timestamp, even if the clock is behind. */
-  readonly #coveredUntil: number;
-  /** Events of sub-invocations that are being stored. */
-  #underWay: Set<Promise<Event>> | undefined;
-  /** The last work of `inRespondingTurn`. */
-  #responding: Promise<void> | undefined;
-  /** The contexts of sub-invocations that ended, and that of the run before its end; undefined before the first. */
-  #closed: Set<InvocationContext> | undefined;
-  /** True once an agent was run as a tool. Its events may be stored at any time. */
-  hasSubInvocations = false;
-  /** State changes of sub-invocations that no event of their caller repeats yet; undefined until there is a sub-invocation. */
-  #childChanges: ChildChanges | undefined;
   /** True if readers get chunks, and an abort stores the text of those that came. */
   readonly #keepsChunks: boolean;
-  /** The `responseId` of the model call whose chunk came last. Its agent keeps its text. */
-  #modelReplyId: string | undefined;
-  /** The texts that agents without a model call of ours are streaming, by branch; undefined before the first. */
-  #unfinishedTexts: Map<string, StreamedText> | undefined;
-  /** The last append of the run. */
-  #newest: MaybePromise<Event> | undefined;
+  /** Undefined before the first chunk. */
+  #texts: UnfinishedTexts | undefined;
 
-  constructor(context: InvocationContext, lock: SessionLock) {
+  constructor(context: InvocationContext, sink: EventSink) {
     this.#context = context;
-    this.#lock = lock;
+    this.#sink = sink;
     this.agentName = context.agent.name;
     this.#config = context.runConfig;
     this.#platform = context.platform;
     this.#invocationId = context.invocationId;
     this.asksPlugins = context.plugins.has('onEventCallback');
-    this.#coveredUntil = coveredUntil(context.invocation.session.events, context.invocation.derived);
-    if (context.invocation.resumedLog)
-      this.#childChanges = ChildChanges.inRun(context.invocationId, context.session.events);
     this.#keepsChunks = this.#config.streamingMode === StreamingMode.SSE && !context.invocation.live;
     this.#isStamped = this.#config.requestId !== undefined || this.#config.customMetadata !== undefined;
-  }
-
-  /** Notes that an agent runs as a tool: its `SubInvocationCommitter` may store events from now on. Returns the lock of the session. */
-  openSubInvocation(): SessionLock {
-    this.hasSubInvocations = true;
-    this.#childChanges ??= new ChildChanges();
-    return this.#lock;
   }
 
   /**
    * Completes an event, lets the plugins replace it unless it only keeps books, and stores it unless its kind is only
    * streamed. Returns synchronously unless a plugin or the store is asynchronous.
-   * @param isLast stores the event together with the end of the run, and asks no plugin
    */
-  commit(event: Event, isLast = false): MaybePromise<Event> {
-    if (isLast) {
-      const complete = this.#afterCovered(this.complete(event));
-      const ended = this.#lock.end(this.#context.invocation.session, COMPLETED, complete);
-      return ended instanceof Promise ? ended.then((stored) => stored ?? complete) : (ended ?? complete);
-    }
+  commit(event: Event): MaybePromise<Event> {
     // Events of sub-invocations are already stored when they pass through the stream of the run.
     if (this.#context.progress.isCommitted(event)) return this.#recordYielded(event);
     const complete = this.complete(event);
@@ -122,41 +85,12 @@ export class EventCommitter {
   commitChunk(chunk: Event): Event {
     if (this.#context.progress.isCommitted(chunk)) return chunk;
     const complete = this.complete(chunk);
-    if (complete.responseId === undefined || complete.responseId !== this.#modelReplyId) this.#keepChunk(complete);
+    if (this.#keepsChunks) this.#unfinishedTexts.keep(complete);
     return complete;
   }
 
-  /**
-   * Keeps the text of a chunk until a whole event follows on its branch, unless a model call keeps it.
-   * @param given the chunk before plugins replaced it
-   */
-  #keepChunk(chunk: Event, given: Event = chunk): void {
-    if (!this.#keepsChunks || chunk.nodeEvent || !chunk.content?.parts?.some(hasText)) return;
-    const { run } = this.#context.progress;
-    const replies = (run.openReplies ??= new Set());
-    const { responseId, executionId, branch = '' } = given;
-    for (const reply of replies)
-      if (responseId !== undefined && reply.responseId === responseId && !(reply instanceof StreamedText)) {
-        this.#modelReplyId = responseId;
-        return;
-      }
-    const streamed = (this.#unfinishedTexts ??= new Map());
-    let reply = streamed.get(branch);
-    if (!reply || reply.executionId !== executionId) {
-      this.#dropChunks(branch);
-      reply = new StreamedText(chunk);
-      streamed.set(branch, reply);
-      replies.add(reply);
-    }
-    reply.add(chunk);
-  }
-
-  /** Forgets the chunks of a branch: an event with the whole reply is stored, or another agent speaks. */
-  #dropChunks(branch = ''): void {
-    const reply = this.#unfinishedTexts?.get(branch);
-    if (!reply) return;
-    this.#unfinishedTexts?.delete(branch);
-    this.#context.progress.run.openReplies?.delete(reply);
+  get #unfinishedTexts(): UnfinishedTexts {
+    return (this.#texts ??= new UnfinishedTexts((this.#context.progress.run.openReplies ??= new Set())));
   }
 
   async #commitAsAsked(event: Event): Promise<Event> {
@@ -170,10 +104,10 @@ export class EventCommitter {
   /** @param given the event before plugins replaced it */
   #store(event: Event, given: Event = event): MaybePromise<Event> {
     if (event.partial === true) {
-      this.#keepChunk(event, given);
+      if (this.#keepsChunks) this.#unfinishedTexts.keep(event, given);
       return event;
     }
-    if (this.#unfinishedTexts && event.content) this.#dropChunks(event.branch);
+    if (event.content) this.#texts?.drop(event.branch);
     const isOnlyStreamed =
       event.object === ObjectType.agentTransfer ||
       event.object === ObjectType.runnerCompletion ||
@@ -183,7 +117,7 @@ export class EventCommitter {
     if (isOnlyStreamed) return event;
     // A transfer takes effect once its event is stored.
     if (event.actions.transferToAgent !== undefined) this.#context.progress.noteTransfer(event);
-    return this.append(event);
+    return this.#sink.append(event);
   }
 
   /** Stores a record that the run yields this event of a sub-invocation. Returns the event. */
@@ -201,117 +135,18 @@ export class EventCommitter {
 
   /** Creates and stores an event of the runtime itself. */
   appendNew(params: EventParams): MaybePromise<Event> {
-    return this.append(stampEvent(this.#context.createEvent(params), this.#config));
+    return this.#sink.append(this.create(params));
   }
 
-  /** Creates and stores several events of the runtime itself, in one transaction. */
-  async appendAllNew(params: readonly EventParams[]): Promise<void> {
-    const appends = params.map((each) => {
-      const event = this.#afterCovered(stampEvent(this.#context.createEvent(each), this.#config));
-      return { event, ...this.#childChanges?.repeatIn(event) };
-    });
-    const { session } = this.#context.invocation;
-    for (const { actions } of await this.#lock.appendAll({ session, appends })) this.#childChanges?.note('', actions);
+  /** Creates an event of the runtime itself, with the run's request id and metadata. */
+  create(params: EventParams): Event {
+    return stampEvent(this.#context.createEvent(params), this.#config);
   }
 
   /** Creates the event that records the end of a resumable run: all work is done, and no answer is expected. */
   endEvent(): Event {
     const { appName: author } = this.#context;
-    const event = this.#context.createEvent({ author, object: ObjectType.runnerEnd, actions: { endOfAgent: true } });
-    return this.#afterCovered(stampEvent(event, this.#config));
-  }
-
-  /** Returns the event with a timestamp after the time that compactions cover. */
-  #afterCovered(event: Event): Event {
-    if (event.timestamp > this.#coveredUntil) return event;
-    return { ...event, timestamp: afterCovered(event.timestamp, this.#coveredUntil) };
-  }
-
-  /**
-   * Stores a complete event.
-   * @param enclosure the branch of the call that the event is in. Default: none, readers of the run see the event
-   */
-  append(given: Event, enclosure = ''): MaybePromise<Event> {
-    const event = this.#afterCovered(given);
-    const changes = this.#childChanges;
-    const { session } = this.#context.invocation;
-    // The append renews the lease. The event's timestamp is the earliest time of that renewal.
-    this.#lock.renewedMs = event.timestamp * 1000;
-    this.#newest = changes
-      ? this.#appendRepeating(event, changes, enclosure, this.#newest)
-      : this.#lock.append(session, event);
-    return this.#newest;
-  }
-
-  /**
-   * Appends an event, which repeats the changes of the calls that it responds to. Waits for the previous append, so that a change is
-   * repeated only while it is the newest.
-   */
-  async #appendRepeating(
-    given: Event,
-    changes: ChildChanges,
-    enclosure: string,
-    before: MaybePromise<Event> | undefined,
-  ): Promise<Event> {
-    // The caller of that append handles its failure.
-    await Promise.allSettled([before]);
-    const { event, repeatedState } = changes.repeatIn(given) ?? { event: given };
-    const stored = await this.#lock.append(this.#context.invocation.session, event, repeatedState);
-    changes.note(enclosure, stored.actions);
-    return stored;
-  }
-
-  /**
-   * Stores an event of a sub-invocation.
-   * @throws RunAbortedError after `closeWithin`, for this sub-invocation or for one around it
-   */
-  appendOfSubInvocation(event: Event, enclosure: string | undefined, context: InvocationContext): MaybePromise<Event> {
-    for (let around: InvocationContext | undefined = context; this.#closed && around; around = around.parent)
-      if (this.#closed.has(around))
-        throw new RunAbortedError('the run, or an agent around this one, has ended, so no further event is stored');
-    const appending = this.append(event, enclosure);
-    if (appending instanceof Promise) {
-      const underWay = (this.#underWay ??= new Set());
-      underWay.add(appending);
-      const isDone = (): void => void underWay.delete(appending);
-      appending.then(isDone, isDone);
-    }
-    return appending;
-  }
-
-  /**
-   * Stops storing events of a sub-invocation and of those within it, which may continue after an abort. Resolves when
-   * pending appends have settled.
-   * @param context the context of the sub-invocation. Default: that of the run, which closes all of them
-   */
-  async closeWithin(context: InvocationContext = this.#context): Promise<void> {
-    (this.#closed ??= new Set()).add(context);
-    if (this.#underWay) await Promise.allSettled(this.#underWay);
-  }
-
-  /** The session of the run, with all of its events. */
-  get session(): Session {
-    return this.#context.invocation.session;
-  }
-
-  /** True once the run is aborted. */
-  get isAborted(): boolean {
-    return this.#context.abortSignal.aborted;
-  }
-
-  get invocation(): Invocation {
-    return this.#context.invocation;
-  }
-
-  /** Does work that responds to open calls after earlier such work, so that no call gets two responses. */
-  inRespondingTurn(work: () => Promise<void>): Promise<void> {
-    this.#responding = Promise.allSettled([this.#responding]).then(work);
-    return this.#responding;
-  }
-
-  /** True once nothing can be stored: another writer has the session, or the storage could not be used until the lease expired. */
-  get isLeaseLost(): boolean {
-    return this.#lock.lost !== undefined;
+    return this.create({ author, object: ObjectType.runnerEnd, actions: { endOfAgent: true } });
   }
 
   /** Fills in the fields that an event lacks, and adds the run's request id and metadata. */
@@ -370,6 +205,134 @@ function withIdentityOf(event: Event, replacement: Event): Event {
   return { ...changed, id, invocationId, timestamp, ...(partial === undefined ? {} : { partial }) };
 }
 
+/**
+ * Appends the events of one run to its session: those of its agents and of the runtime, and those of agents that run as tools, which store
+ * theirs at any time.
+ */
+export class RunAppender implements EventSink {
+  readonly context: InvocationContext;
+  readonly lock: SessionLock;
+  /** The end of the time range that compactions cover. No event is stored with an earlier timestamp, even if the clock is behind. */
+  readonly #coveredUntil: number;
+  /** True once an agent was run as a tool. Read-only for others. */
+  hasSubInvocations = false;
+  /** State changes of sub-invocations that no event of their caller repeats yet; undefined until there is a sub-invocation. */
+  #childChanges: ChildChanges | undefined;
+  /** Events of sub-invocations that are being stored. */
+  #underWay: Set<Promise<Event>> | undefined;
+  /** The contexts of sub-invocations that ended, and that of the run before its end; undefined before the first. */
+  #closed: Set<InvocationContext> | undefined;
+  /** The last work of `inRespondingTurn`. */
+  #responding: Promise<void> | undefined;
+  /** The last append of the run. */
+  #newest: MaybePromise<Event> | undefined;
+
+  constructor(context: InvocationContext, lock: SessionLock) {
+    const { session, derived, resumedLog } = context.invocation;
+    this.context = context;
+    this.lock = lock;
+    this.#coveredUntil = coveredUntil(session.events, derived);
+    if (resumedLog) this.#childChanges = ChildChanges.inRun(context.invocationId, session.events);
+  }
+
+  /**
+   * Stores a complete event.
+   * @param enclosure the branch of the call that the event is in. Default: none, readers of the run see the event
+   */
+  append(given: Event, enclosure = ''): MaybePromise<Event> {
+    const event = given.timestamp > this.#coveredUntil ? given : behind(this.#coveredUntil, given);
+    const changes = this.#childChanges;
+    const { session } = this.context.invocation;
+    // The append renews the lease. The event's timestamp is the earliest time of that renewal.
+    this.lock.renewedMs = event.timestamp * 1000;
+    this.#newest = changes
+      ? this.#appendRepeating(event, changes, enclosure, this.#newest)
+      : this.lock.append(session, event);
+    return this.#newest;
+  }
+
+  /** Stores the last event of the run together with its end, and unlocks the session. */
+  end(given: Event, outcome: RunOutcome): MaybePromise<Event> {
+    const event = given.timestamp > this.#coveredUntil ? given : behind(this.#coveredUntil, given);
+    const ended = this.lock.end(this.context.invocation.session, outcome, event);
+    return ended instanceof Promise ? ended.then((stored) => stored ?? event) : (ended ?? event);
+  }
+
+  /** Stores several complete events in one transaction. */
+  async appendAll(events: readonly Event[]): Promise<void> {
+    const appends = events.map((each) => {
+      const event = behind(this.#coveredUntil, each);
+      return { event, ...this.#childChanges?.repeatIn(event) };
+    });
+    const { session } = this.context.invocation;
+    for (const { actions } of await this.lock.appendAll({ session, appends })) this.#childChanges?.note('', actions);
+  }
+
+  /**
+   * Appends an event, which repeats the changes of the calls that it responds to. Waits for the previous append, so that a change is
+   * repeated only while it is the newest.
+   */
+  async #appendRepeating(
+    given: Event,
+    changes: ChildChanges,
+    enclosure: string,
+    before: MaybePromise<Event> | undefined,
+  ): Promise<Event> {
+    // The caller of that append handles its failure.
+    await Promise.allSettled([before]);
+    const { event, repeatedState } = changes.repeatIn(given) ?? { event: given };
+    const stored = await this.lock.append(this.context.invocation.session, event, repeatedState);
+    changes.note(enclosure, stored.actions);
+    return stored;
+  }
+
+  /** Notes that an agent runs as a tool: it may store events from now on. */
+  openSubInvocation(): void {
+    this.hasSubInvocations = true;
+    this.#childChanges ??= new ChildChanges();
+  }
+
+  /**
+   * Stores an event of a sub-invocation.
+   * @throws RunAbortedError after `closeWithin`, for this sub-invocation or for one around it
+   */
+  appendOfSubInvocation(event: Event, enclosure: string | undefined, context: InvocationContext): MaybePromise<Event> {
+    for (let around: InvocationContext | undefined = context; this.#closed && around; around = around.parent)
+      if (this.#closed.has(around))
+        throw new RunAbortedError('the run, or an agent around this one, has ended, so no further event is stored');
+    const appending = this.append(event, enclosure);
+    if (appending instanceof Promise) {
+      const underWay = (this.#underWay ??= new Set());
+      underWay.add(appending);
+      const isDone = (): void => void underWay.delete(appending);
+      appending.then(isDone, isDone);
+    }
+    return appending;
+  }
+
+  /**
+   * Stops storing events of a sub-invocation and of those within it, which may continue after an abort. Resolves when
+   * pending appends have settled.
+   * @param context the context of the sub-invocation. Default: that of the run, which closes all of them
+   */
+  async closeWithin(context: InvocationContext = this.context): Promise<void> {
+    (this.#closed ??= new Set()).add(context);
+    if (this.#underWay) await Promise.allSettled(this.#underWay);
+  }
+
+  /** Does work that responds to open calls after earlier such work, so that no call gets two responses. */
+  inRespondingTurn(work: () => Promise<void>): Promise<void> {
+    this.#responding = Promise.allSettled([this.#responding]).then(work);
+    return this.#responding;
+  }
+}
+
+/** Returns the event with a timestamp after the time that compactions cover. */
+function behind(endTimestamp: number, event: Event): Event {
+  if (event.timestamp > endTimestamp) return event;
+  return { ...event, timestamp: afterCovered(event.timestamp, endTimestamp) };
+}
+
 /** The end of the covered time range, found in the first `count` events of a session. */
 interface Found {
   readonly count: number;
@@ -392,41 +355,4 @@ export function coveredUntil(events: readonly Event[], derived: DerivedValues): 
   }
   derived.set(COVERED_UNTIL, { count: events.length, endTimestamp });
   return endTimestamp;
-}
-
-/**
- * The text that an agent has streamed since its last whole event, which the runner stores if the run is aborted. For agents that are not
- * LlmAgents, which keep their replies themselves.
- */
-class StreamedText implements ReplyInProgress {
-  readonly #first: Event;
-  readonly #aggregator = new ResponseAggregator();
-
-  /** @param first the first chunk, with all of its fields. It is not added. */
-  constructor(first: Event) {
-    this.#first = first;
-  }
-
-  get responseId(): string | undefined {
-    return this.#first.responseId;
-  }
-
-  get executionId(): string | undefined {
-    return this.#first.executionId;
-  }
-
-  add({ content }: Event): void {
-    this.#aggregator.add({ content: { ...content, parts: content?.parts?.filter(hasText) ?? [] } });
-  }
-
-  toBrokenEvent(): Event {
-    const { partial: _, usageMetadata: _usage, ...first } = this.#first;
-    // The committer adds the id and the time.
-    return createEvent({ ...first, ...this.#aggregator.finishBroken(), id: '', timestamp: 0, actions: {} });
-  }
-}
-
-/** Returns true for a part with text, thoughts included. */
-function hasText({ text }: Part): boolean {
-  return text !== undefined && text !== '';
 }

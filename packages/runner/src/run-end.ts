@@ -32,7 +32,7 @@ import {
   within,
 } from '@eventloom/core/internal';
 import { compactSession } from './compact-session.ts';
-import { COMPLETED, stampEvent } from './event-committer.ts';
+import { stampEvent } from './event-committer.ts';
 import { type Ended, storeLeftResponses } from './left-calls.ts';
 import type { LockedRun } from './lock-run.ts';
 import type { RunControl } from './run-control.ts';
@@ -80,7 +80,7 @@ export function toStreamError(thrown: unknown, { hasBegun, abortReason }: RunCon
  *
  * | the run                                                   | `failure`       | stored by                                    |
  * | --------------------------------------------------------- | --------------- | -------------------------------------------- |
- * | yields its last event, which nothing can follow           | none            | `EventCommitter.commit`, together with it    |
+ * | yields its last event, which nothing can follow           | none            | `RunAppender.end`, together with it          |
  * | is complete, or waits for answers                         | none            | `storeCompletion`                            |
  * | fails, or is aborted                                      | the error       | `storeFailure`, and the outcome by `unlock`  |
  * | has lost its reader                                       | RunAbortedError | the same                                     |
@@ -96,6 +96,7 @@ export interface EndOfRun {
   readonly failure?: EventloomError | undefined;
 }
 
+export const COMPLETED: RunOutcome = { state: 'completed' };
 export const COMPLETED_END: EndOfRun = { outcome: COMPLETED };
 
 /** The reason why a run did not complete. */
@@ -123,7 +124,7 @@ export async function storeCompletion(
   invocation: RunInvocation,
   control: RunControl,
 ): Promise<EndOfRun> {
-  const { context, committer, locked } = invocation;
+  const { context, committer, appender, locked } = invocation;
   const { lock, loaded } = locked;
   if (context.plugins.has('afterRunCallback'))
     await context.whileConnected(
@@ -131,11 +132,12 @@ export async function storeCompletion(
     );
   let last = context.isResumable && !context.isPaused ? committer.endEvent() : undefined;
   if (runner.compactor) {
-    if (last) await committer.append(last);
+    if (last) await appender.append(last);
     last = undefined;
-    await compactSession(runner.compactor, runner.sessionService, { context, committer, loaded });
+    await compactSession(runner.compactor, runner.sessionService, { context, appender, loaded });
   }
-  await lock.end(loaded.session, COMPLETED, last);
+  if (last) await appender.end(last, COMPLETED);
+  else await lock.end(loaded.session, COMPLETED);
   return COMPLETED_END;
 }
 
@@ -168,11 +170,11 @@ export function storeEndWithoutReader(invocation: RunInvocation): Promise<EndOfR
  * A resumable run that was aborted with a ShuttingDownError stores no end: see `awaitsResume`.
  */
 async function storeEnd(run: RunInvocation, reason: RunFailure): Promise<StoredFailure> {
-  const { context, committer } = run;
+  const { context, committer, appender, locked } = run;
   const { failure, thrown } = reason;
   const events: Event[] = [];
   const staysOpen = context.isResumable && awaitsResume(failure);
-  if (staysOpen || committer.isLeaseLost || isSessionLost(failure)) return { failure, events, outcome: undefined };
+  if (staysOpen || locked.lock.lost || isSessionLost(failure)) return { failure, events, outcome: undefined };
   try {
     const isCancelled = RunAbortedError.isInstance(failure) && failure.cancelsCalls;
     events.push(...(await storeMissingResponses(run, isCancelled ? 'cancelled' : 'failed')));
@@ -183,7 +185,7 @@ async function storeEnd(run: RunInvocation, reason: RunFailure): Promise<StoredF
       if (replies.every(({ branch }) => enclosureOf(branch))) replies.push((reason.failed ?? context).createEvent());
       for (const reply of replies) events.push(await storeErrorEvent(run, reason, reply));
     }
-    if (context.isResumable) await committer.append(committer.endEvent());
+    if (context.isResumable) await appender.append(committer.endEvent());
     return { failure, events, outcome: isDone ? COMPLETED : outcomeOf(failure) };
   } catch (error) {
     if (!isSessionLost(error)) reportTo(context.platform, error);
@@ -198,8 +200,8 @@ function outcomeOf(failure: EventloomError): RunOutcome {
 }
 
 /** True if calls of the run, or of agents that it called as tools, may lack a response. */
-export function mayLeaveCalls({ locked: { loaded, invocationId }, committer }: RunInvocation): boolean {
-  return committer.hasSubInvocations || Calls.of(loaded).mayLackResponses(invocationId);
+export function mayLeaveCalls({ locked: { loaded, invocationId }, appender }: RunInvocation): boolean {
+  return appender.hasSubInvocations || Calls.of(loaded).mayLackResponses(invocationId);
 }
 
 /**
@@ -207,16 +209,16 @@ export function mayLeaveCalls({ locked: { loaded, invocationId }, committer }: R
  * as tools store nothing more. Returns the events that readers of the run get.
  */
 export async function storeMissingResponses(
-  { locked, context, committer }: RunInvocation,
+  { locked, context, committer, appender }: RunInvocation,
   how: Ended['how'],
 ): Promise<Event[]> {
-  await committer.closeWithin();
+  await appender.closeWithin();
   const { lock, loaded, invocationId, config } = locked;
   const root = context.invocation.rootAgent;
   const params = (author: string): EventParams => ({ ...context.createEvent({ author }), executionId: invocationId });
   const events: Event[] = [];
   await storeLeftResponses({ lock, loaded, invocationId, root, how, params }, async (responses) => {
-    for (const response of responses) events.push(await committer.append(stampEvent(response, config)));
+    for (const response of responses) events.push(await appender.append(stampEvent(response, config)));
   });
   if (how !== 'waits') return events.filter(isYielded);
   // Readers may have been shown the requests, which now take no answer.
@@ -255,10 +257,10 @@ export async function releaseSession(
  * True if the run is complete although it was stopped: its reader stopped at the final answer, or the client of a live
  * run disconnected.
  */
-function isComplete({ context, committer }: RunInvocation, { failure, thrown }: RunFailure): boolean {
+function isComplete({ context }: RunInvocation, { failure, thrown }: RunFailure): boolean {
   if (context.invocation.live?.clientDisconnected) return true;
   if (!RunAbortedError.isInstance(failure) || thrown !== undefined) return false;
-  const last = committer.session.events.at(-1);
+  const last = context.invocation.session.events.at(-1);
   return last?.invocationId === context.invocationId && last.author !== 'user' && isFinalResponse(last);
 }
 
@@ -273,21 +275,21 @@ function interruptedReplies({ progress }: InvocationContext): Event[] {
 
 /** @param reply the event of the interrupted reply, or a new event of the agent that failed */
 async function storeErrorEvent(
-  { context, committer }: RunInvocation,
+  { context, committer, appender }: RunInvocation,
   { failure, thrown }: RunFailure,
   reply: Event,
 ): Promise<Event> {
   const { code, publicMessage } = failure;
   const event = committer.complete(createErrorEvent(reply, errorCodeOf(failure), publicMessage, code));
   // After an abort, plugins are not asked.
-  if (RunAbortedError.isInstance(failure)) return committer.append(event);
+  if (RunAbortedError.isInstance(failure)) return appender.append(event);
   try {
     return await committer.commit(event);
   } catch (error) {
     if (error !== thrown) reportUnlessStopped(context.platform, error);
   }
   // A plugin that fails on events must not keep the failure out of the session.
-  return committer.append(event);
+  return appender.append(event);
 }
 
 /** Maximum time that a run waits for a plugin's `onRunErrorCallback`, in milliseconds. */

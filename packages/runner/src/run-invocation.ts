@@ -3,7 +3,7 @@ import { type CheckedMessage, type RunHost, RunOperations, type SubInvocation } 
 import { AgentDriver } from './agent-driver.ts';
 import { matchMessage } from './answers.ts';
 import { checkNewMessage } from './check-message.ts';
-import { EventCommitter } from './event-committer.ts';
+import { EventCommitter, RunAppender } from './event-committer.ts';
 import type { LockedRun } from './lock-run.ts';
 import type { RunControl } from './run-control.ts';
 import type { Runner } from './runner.ts';
@@ -16,6 +16,7 @@ export class RunInvocation implements RunHost {
   readonly shared: Invocation & { userContent: Content | undefined };
   /** The context that the first agent is started from. */
   readonly context: InvocationContext;
+  readonly appender: RunAppender;
   readonly committer: EventCommitter;
   /**
    * True if the run stores nothing after the last event of its agent: the store then records the end of the run
@@ -53,7 +54,8 @@ export class RunInvocation implements RunHost {
       host: this,
     };
     this.context = InvocationContext.create(this.shared);
-    this.committer = new EventCommitter(this.context, lock);
+    this.appender = new RunAppender(this.context, lock);
+    this.committer = new EventCommitter(this.context, this.appender);
     const { isResumable, plugins } = this.context;
     const hasCallbacks =
       plugins.has('onEventCallback') || plugins.has('afterAgentCallback') || plugins.has('afterRunCallback');
@@ -65,7 +67,7 @@ export class RunInvocation implements RunHost {
   }
 
   runSubInvocation(parent: InvocationContext, request: SubInvocation): AsyncGenerator<Event, void, void> {
-    return runSubInvocation(parent, request, this.committer);
+    return runSubInvocation(parent, request, this.appender);
   }
 
   async readMessage(invocationContext: InvocationContext, content: Content): Promise<CheckedMessage> {

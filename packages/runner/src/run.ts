@@ -7,6 +7,7 @@ import { pickAgent } from './pick-agent.ts';
 import { finishRewind } from './restore-artifacts.ts';
 import type { RunControl } from './run-control.ts';
 import {
+  COMPLETED,
   COMPLETED_END,
   completionEvent,
   type EndOfRun,
@@ -72,7 +73,7 @@ export async function* run(
     const matched =
       locked.isMessageStored || !start.message ? undefined : await matchMessage(runner, locked, start.message);
     const invocation = new RunInvocation(runner, locked, control, matched?.message ?? start.message);
-    const { context, committer } = invocation;
+    const { context, committer, appender } = invocation;
     const { traceHeaders, stateDelta } = request;
     const isResumed = resumed !== undefined;
     control.operation = invocation.shared.operations?.start({ kind: 'run', context, resumed: isResumed, traceHeaders });
@@ -96,9 +97,11 @@ export async function* run(
         for (let step = await control.nextStep(driver); !step.done; step = await control.nextStep(driver)) {
           // The agent announces its last event in `lastEvent`, so that the end of the run is stored together with it.
           const isLast =
-            invocation.endsWithEvent && !committer.hasSubInvocations && step.value === driver.context.lastEvent;
+            invocation.endsWithEvent && !appender.hasSubInvocations && step.value === driver.context.lastEvent;
           // The commit barrier: the agent is asked for its next event only once this event is stored.
-          const committing = committer.commit(step.value, isLast);
+          const committing = isLast
+            ? appender.end(committer.complete(step.value), COMPLETED)
+            : committer.commit(step.value);
           const event = committing instanceof Promise ? await committing : committing;
           if (isLast) {
             end = COMPLETED_END;

@@ -4,7 +4,6 @@ import {
   type Content,
   type Event,
   type EventActions,
-  type EventParams,
   InvalidArtifactNameError,
   InvalidMessageError,
   type Invocation,
@@ -109,7 +108,7 @@ interface MessageToStore {
  * handed to the credential service, and never stored in an event.
  */
 async function storeMessage(
-  { shared: invocation, committer }: RunInvocation,
+  { shared: invocation, committer, appender }: RunInvocation,
   { matched, isReplaced, stateDelta, branch }: MessageToStore,
 ): Promise<void> {
   const { runConfig, session, artifactService, resumedLog } = invocation;
@@ -127,15 +126,15 @@ async function storeMessage(
   if (isReplaced && runConfig.requestId !== undefined)
     actions = { ...actions, agentState: { ...actions.agentState, [RunMark.isReplaced]: true } };
   if (answers) await answers.keepCredentials(sessionKeyOf(session));
-  const events: EventParams[] = [];
+  const events: Event[] = [];
   for (const [place, parts] of partsByBranch(content.parts ?? [], calls, branch)) {
     const event = { author: 'user', content: { ...content, parts }, actions };
-    events.push(place === undefined ? event : { ...event, branch: place });
+    events.push(committer.create(place === undefined ? event : { ...event, branch: place }));
     actions = CONTINUES;
   }
   const [only, ...others] = events;
-  if (only && others.length === 0) await committer.appendNew(only);
-  else await committer.appendAllNew(events);
+  if (only && others.length === 0) await appender.append(only);
+  else await appender.appendAll(events);
 }
 
 /**

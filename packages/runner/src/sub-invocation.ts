@@ -18,9 +18,9 @@ import {
   type SubInvocation,
 } from '@eventloom/core/internal';
 import { AgentDriver } from './agent-driver.ts';
-import { EventCommitter } from './event-committer.ts';
+import { type EventSink, EventCommitter, type RunAppender } from './event-committer.ts';
 import { storeLeftResponses } from './left-calls.ts';
-import { isSessionLost, type SessionLock } from './session-lock.ts';
+import { isSessionLost } from './session-lock.ts';
 
 /**
  * Runs an agent in isolation within a run; see `InvocationContext.runSubInvocation`. Its session object is a view with
@@ -30,14 +30,14 @@ import { isSessionLost, type SessionLock } from './session-lock.ts';
 export async function* runSubInvocation(
   parent: InvocationContext,
   request: SubInvocation,
-  committer: EventCommitter,
+  appender: RunAppender,
 ): AsyncGenerator<Event, void, void> {
   const context = parent.forSubInvocation(request, partOf(parent.invocation, request));
-  const own = new SubInvocationCommitter(context, committer);
+  const own = new SubInvocationEvents(context, appender);
   const inTurn = context.invocation.inTurn ?? atOnce;
   context.throwIfAborted();
   if (context.resumedFrom) {
-    const recorded = recordedEvents(context, committer.session);
+    const recorded = recordedEvents(context, appender.context.invocation.session);
     context.invocation.session.events.push(...recorded);
     const isUnasked = unaskedRequests(recorded, context);
     for (const event of recorded) {
@@ -54,7 +54,7 @@ export async function* runSubInvocation(
     const { userContent: content, nodeInfo, streaming } = request;
     const tags = streaming ? {} : { tags: [EventTag.notStreamed] };
     const said = { author: agent.name, object: ObjectType.agentInput, content, ...(nodeInfo && { nodeInfo }), ...tags };
-    await inTurn(async () => own.appendNew(said));
+    await inTurn(() => own.appendInput(said));
   }
   const driver = new AgentDriver(context.forAgent(request.agent));
   let isWaiting = false;
@@ -82,31 +82,32 @@ export async function* runSubInvocation(
   }
 }
 
-/**
- * Completes the events of a sub-invocation, and stores them in the session of its run. The sub-invocation sees only its
- * own events, which its caller yields unchanged.
- */
-class SubInvocationCommitter extends EventCommitter {
+/** The events of a sub-invocation: they are stored in the session of its run, and the sub-invocation sees only these. */
+class SubInvocationEvents implements EventSink {
   readonly #context: InvocationContext;
-  readonly #outer: EventCommitter;
-  readonly #lock: SessionLock;
+  readonly #run: RunAppender;
+  readonly #committer: EventCommitter;
 
-  /** @param outer the committer of the run */
-  constructor(context: InvocationContext, outer: EventCommitter) {
-    const lock = outer.openSubInvocation();
-    super(context, lock);
-    this.#lock = lock;
+  constructor(context: InvocationContext, run: RunAppender) {
+    run.openSubInvocation();
     this.#context = context;
-    this.#outer = outer;
+    this.#run = run;
+    this.#committer = new EventCommitter(context, this);
   }
 
-  override async commit(event: Event): Promise<Event> {
+  /** Commits an event of the agent. Its caller yields the event unchanged. */
+  async commit(event: Event): Promise<Event> {
     const { progress } = this.#context;
     // An event of a nested sub-invocation.
     if (progress.isCommitted(event)) return event;
-    const committed = await super.commit(event);
+    const committed = await this.#committer.commit(event);
     progress.noteCommitted(committed);
     return committed;
+  }
+
+  /** Stores what the agent is asked to do. */
+  async appendInput(params: EventParams): Promise<Event> {
+    return this.#committer.appendNew(params);
   }
 
   /**
@@ -117,23 +118,24 @@ class SubInvocationCommitter extends EventCommitter {
    */
   async end(): Promise<Event[]> {
     const { platform, invocationId, branch, parent, progress } = this.#context;
-    if (this.#outer.isAborted || !parent) return [];
-    await this.#outer.closeWithin(this.#context);
+    const { lock, context: runContext } = this.#run;
+    if (runContext.abortSignal.aborted || !parent) return [];
+    await this.#run.closeWithin(this.#context);
     const params = (author: string): EventParams => this.#context.createEvent({ author });
     const ended = {
-      lock: this.#lock,
-      loaded: this.#outer.invocation,
+      lock,
+      loaded: runContext.invocation,
       invocationId,
-      root: this.#outer.invocation.rootAgent,
+      root: runContext.invocation.rootAgent,
       branch,
       how: 'failed',
       params,
     } as const;
     const stored: Event[] = [];
     try {
-      await this.#outer.inRespondingTurn(() =>
+      await this.#run.inRespondingTurn(() =>
         storeLeftResponses(ended, async (responses) => {
-          for (const response of responses) stored.push(await this.#append(this.complete(response), parent));
+          for (const response of responses) stored.push(await this.#append(this.#committer.complete(response), parent));
         }),
       );
     } catch (error) {
@@ -146,13 +148,13 @@ class SubInvocationCommitter extends EventCommitter {
     return shown;
   }
 
-  override append(event: Event): Promise<Event> {
+  append(event: Event): Promise<Event> {
     return this.#append(event, this.#context);
   }
 
   /** @param context the context that stores the event: that of the sub-invocation, or after its end that of its caller */
   async #append(event: Event, context: InvocationContext): Promise<Event> {
-    const stored = await this.#outer.appendOfSubInvocation(event, this.#context.branch, context);
+    const stored = await this.#run.appendOfSubInvocation(event, this.#context.branch, context);
     const { session, onStored } = this.#context.invocation;
     session.events.push(asSeenWithin(stored));
     onStored?.(event);

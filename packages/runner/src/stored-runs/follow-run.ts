@@ -1,6 +1,6 @@
 import { type Event, type RequestKnownError, RunAbortedError, type RunOutcome } from '@eventloom/core';
 import { eventPages, goneError, isYielded, readStreamed } from '@eventloom/core/internal';
-import { COMPLETED } from '../event-committer.ts';
+import { COMPLETED } from '../run-end.ts';
 import type { RunRequest } from '../run-request.ts';
 import type { RunControl } from '../run-control.ts';
 import type { Runner } from '../runner.ts';
