@@ -33,10 +33,10 @@ const bundles = [
   // With the client library of the protocol (88 kB), and LlmAgent, whose model answers requests of servers. With jose (19.5 kB), which the
   // library imports when a server binds tokens to keys: a bundle of one file has it, elsewhere it is loaded then. With the names of tools
   // that a misspelt filter may have meant.
-  { name: 'tools of MCP servers', entry: 'packages/mcp/src/index.ts', budget: 145_300 },
+  { name: 'tools of MCP servers', entry: 'packages/mcp/src/index.ts', budget: 145_500 },
   // With the base class of agents, requests for input and the reader of event streams, for agents on other servers, and
   // with what the server shares with its protocols: errors, their statuses, and the checks of ids.
-  { name: 'agents over A2A', entry: 'packages/a2a/src/index.ts', budget: 36_600 },
+  { name: 'agents over A2A', entry: 'packages/a2a/src/index.ts', budget: 36_700 },
   // With the reader of YAML, for the front matter of skills.
   { name: 'skills', entry: 'packages/skills/src/index.ts', budget: 42_500 },
   // Without @opentelemetry/api, which applications install.
