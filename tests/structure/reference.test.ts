@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { findDeclaration } from './declarations.ts';
 import {
@@ -46,19 +46,22 @@ test('the reference lists all packages and has no page of another one', async ()
   );
 });
 
-test('each link to members leads to one heading', () => {
-  const texts = new Map([...entries.keys()].map((page) => [page, readFileSync(join(folder, `${page}.md`), 'utf8')]));
-  const headings = new Map(
-    Array.from(texts, ([page, text]) => [
-      page,
-      Array.from(text.matchAll(/^#+ (.*)$/gm), ([, title = '']) => toId(title)),
-    ]),
+test('each link to members leads to one heading, also from the guides', () => {
+  const read = (path: string): string => readFileSync(join(root, 'docs', path), 'utf8');
+  const ids = new Map(
+    [...entries.keys()].map((page) => {
+      const headings = read(`reference/${page}.md`).matchAll(/^#+ (.*)$/gm);
+      return [page, Array.from(headings, ([, title = '']) => toId(title))];
+    }),
   );
-  const wrong = Array.from(texts).flatMap(([page, text]) =>
-    Array.from(text.matchAll(/\]\((?:(\w[\w-]*)\.md)?#([^)]*)\)/g)).flatMap(([link, target = page, id]) =>
-      headings.get(target)?.filter((heading) => heading === id).length === 1 ? [] : [`${page}: ${link}`],
-    ),
-  );
+  const wrong = globSync(['reference/*.md', 'guide/*.md'], { cwd: join(root, 'docs') }).flatMap((path) => {
+    const links = path.startsWith('guide')
+      ? read(path).matchAll(/\]\(\.\.\/reference\/([\w-]+)\.md#([^)]*)\)/g)
+      : read(path).matchAll(/\]\((?:([\w-]+)\.md)?#([^)]*)\)/g);
+    return Array.from(links).flatMap(([link, page = basename(path, '.md'), id]) =>
+      ids.get(page)?.filter((heading) => heading === id).length === 1 ? [] : [`${path}: ${link}`],
+    );
+  });
   expect(wrong).toEqual([]);
 });
 
