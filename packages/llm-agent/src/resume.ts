@@ -231,8 +231,8 @@ function responsesIn(calls: readonly SessionCall[]): readonly CallResponse[] {
 }
 
 /**
- * Returns the calls of a reply that start, perhaps again: all without a person's answer if none has a response. The
- * responses of a reply are stored in one event, so a call that lacks one beside others waits, or called an agent: it
+ * Returns the calls of a reply that start, perhaps again: all without a user's answer if none has a response of a tool. The
+ * responses of a reply's tools are stored in one event, so a call that lacks one beside others waits, or called an agent: it
  * starts if its tool may wait.
  */
 function callsToStart(calls: readonly SessionCall[], tools: CallBatch['tools']): SessionCall[] {
@@ -250,7 +250,10 @@ function endsTurn({ author, actions }: Event): boolean {
   return author !== 'user' && (isNotice ? actions.transferToAgent !== undefined : leavesAgent(actions));
 }
 
-/** True for a tool whose call may wait: it runs again when it has no response beside calls that have theirs. */
+/**
+ * True for a tool whose call may wait: it runs again when it has no response beside calls that have theirs. An idempotent
+ * function may run an agent, and an agent waits only in a call that runs again.
+ */
 function mayWait(tool: BaseTool | undefined): boolean {
   return tool !== undefined && (tool.resumesCalls || (tool.isIdempotent && !tool.isLongRunning));
 }

@@ -112,6 +112,12 @@ export class RunControl implements RunStream, SessionHolder, AskedRun {
     return event;
   }
 
+  /** Passes an event on that is about to be yielded and not stored. Returns the event. */
+  pass(event: Event): Event {
+    this.#events.requestsToRun--;
+    return event;
+  }
+
   /**
    * Listens to the caller's signal, and to the client of a live run.
    *

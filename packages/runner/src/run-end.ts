@@ -243,14 +243,14 @@ function awaitsResume(failure: EventloomError | undefined): boolean {
  * not lose an attempt if it only waits to be resumed. Of a run that did not begin, nothing is left.
  */
 export async function releaseSession(
-  locked: LockedRun | undefined,
+  { lock }: LockedRun,
   { hasBegun }: RunControl,
   end: EndOfRun | undefined,
 ): Promise<void> {
-  if (!hasBegun) return locked?.lock.withdraw();
+  if (!hasBegun) return lock.withdraw();
   const outcome = end?.outcome;
   const keepRunOpen = outcome ? false : awaitsResume(end?.failure) ? 'without-attempt' : true;
-  await locked?.lock.unlock({ keepRunOpen, outcome });
+  await lock.unlock({ keepRunOpen, outcome });
 }
 
 /**

@@ -45,8 +45,9 @@ import { checkNotAborted } from './stored-runs/resumed-run.ts';
  * A message that no plugin and no file can change is stored in the call that locks the session, and the last event of a
  * run, if nothing can follow it, in the call that unlocks the session.
  *
- * The inner `try` begins when the session is locked, and every way out of it sets `end`: see the table of `EndOfRun`. The
- * outer one handles a run that did not begin, and unlocks the session in every case.
+ * The inner `try` begins when the session is locked, and every way out of it after the run has begun sets `end`: see the
+ * table of `EndOfRun`. The outer one handles a run that did not begin, and unlocks the session in every case. Every
+ * yield goes through `control`, which counts the requests of the reader.
  *
  * Throws the errors that `Runner.runAsync` lists, and StorageError at any time if the storage cannot be used for the
  * duration of a lease; until then, calls of the store are repeated.
@@ -133,7 +134,7 @@ export async function* run(
       else if (!end && control.hasBegun) end = await storeEndWithoutReader(invocation);
     }
     if (config.completionEvent && end?.outcome)
-      yield completionEvent(runner, config, control.invocationId, end.failure);
+      yield control.pass(completionEvent(runner, config, control.invocationId, end.failure));
     if (end?.failure) throw end.failure;
   } catch (thrown) {
     if (!control.hasBegun && RequestKnownError.isInstance(thrown) && request && request.ifKnown !== 'reject') {
@@ -144,11 +145,12 @@ export async function* run(
     control.operation?.fail(error);
     const config = (locked ?? request)?.config;
     if (config?.completionEvent && !control.hasBegun && RunAbortedError.isInstance(error))
-      yield completionEvent(runner, config, control.invocationId, error);
+      yield control.pass(completionEvent(runner, config, control.invocationId, error));
     if (!control.live?.clientDisconnected) throw error;
   } finally {
     control.end(end);
-    if (!control.hasBegun || locked?.lock.isLocked) await releaseSession(locked, control, end);
+    // A run whose last event was stored together with its end is unlocked already.
+    if (locked?.lock.isLocked) await releaseSession(locked, control, end);
     control.unlocking?.resolve();
     const toolsetsSuspended = runner.toolsets?.runEnds();
     if (toolsetsSuspended) await toolsetsSuspended;

@@ -72,7 +72,10 @@ export interface EventActions {
   skipSummarization?: boolean;
   /** True if the agent has completed in this invocation. Written in resumable runs. */
   endOfAgent?: boolean;
-  /** Checkpoint of the agent that wrote the event, in resumable runs. The agent's class defines the keys. */
+  /**
+   * Checkpoint of the agent that wrote the event, in resumable runs. The agent's class defines the keys. A message of the user has marks of
+   * the runner here: the config of the run that it begins, or that it continues one.
+   */
   agentState?: Record<string, unknown>;
   /** Requests for credentials (`AuthConfig`), by function call id. */
   requestedAuthConfigs?: Record<string, unknown>;

@@ -79,9 +79,9 @@ export interface RequestedRun {
 }
 
 /**
- * Starts a run, or resumes one. Answers to calls continue the run that requested them if it can be resumed, even if the client does not
- * name it; the runner decides once it has the session. Resolves when the run that answers the request is known: for a request with an id
- * and for answers, after the message is stored or refused.
+ * Starts a run, or resumes one. Responses to calls continue the run that made the calls if it can be resumed, even if the client does not
+ * name it; the runner decides once it has the session. Resolves when it is known which run's events the HTTP response has: for a request
+ * with an id and for a message with responses, after the message is stored or refused.
  *
  * @param waitMs resolves only after the message is stored; a run that does not get its session in this time is aborted
  * @param webhook stored with the run when it begins
