@@ -17,9 +17,9 @@ export interface LedgerOutcome {
   /** Changes and signals of the tool and its callbacks; undefined if there are none. */
   readonly actions?: EventActions | undefined;
   /**
-   * True for a call that runs an agent, if the agent waits (`ToolContext.pause`): its entry stays `started`. A call that asked a person
-   * itself has a notice as its response, and is recorded as `finished`. After the answer it runs under another id: see `ledgerCallId`. Default
-   * false.
+   * True for a call that runs an agent, if the agent waits (`ToolContext.pause`): its entry stays `started`. A call
+   * that asked a person itself has a notice as its response, and is recorded as `finished`. After the answer it runs
+   * under another id: see `ledgerCallId`. Default false.
    */
   readonly isPaused?: boolean;
 }
