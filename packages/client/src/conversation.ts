@@ -73,7 +73,10 @@ export interface CallPart {
    * `error`. `rejected`: a person did not confirm it.
    */
   readonly status: 'streaming' | 'running' | 'waiting' | 'completed' | 'failed' | 'rejected';
-  /** Chunks that the tool yielded while it ran, in order. */
+  /**
+   * Chunks that the tool yielded while it ran, in order. A call that is repeated after the loss of its process adds to those of the lost
+   * attempt.
+   */
   readonly progress: readonly unknown[];
   readonly response?: Readonly<Record<string, unknown>>;
   /** Files and images that the tool returned. */

@@ -46,6 +46,8 @@ interface FrameEncoder {
    * @param position undefined for an error that is not a frame of the run: the stream ends, and the run may continue
    */
   encode(json: string, position: number | undefined): string;
+  /** See `RunFormat`. */
+  readonly readsUser?: boolean;
   /** Text that is written when the stream ends. */
   readonly end?: string | undefined;
 }
@@ -111,6 +113,10 @@ export class SseFormat implements RunFormat<SseBody> {
 
   constructor(encoder: FrameEncoder) {
     this.#encoder = encoder;
+  }
+
+  get readsUser(): boolean {
+    return this.#encoder.readsUser === true;
   }
 
   whole(frames: readonly RunFrame[]): SseBody {
@@ -218,6 +224,7 @@ export const SSE_FRAMES: SseFormat = new SseFormat(ADK_FRAMES);
 
 /** Frames as server-sent events with their numbers, which clients send as `Last-Event-ID`. */
 export const NUMBERED_SSE_FRAMES: SseFormat = new SseFormat({
+  readsUser: true,
   encode: (json, position) =>
     position === undefined ? `data: ${json}\n\n` : `id: ${formatPosition(position)}\ndata: ${json}\n\n`,
 });

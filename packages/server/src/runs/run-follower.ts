@@ -130,7 +130,7 @@ export class RunFollower {
     const stored =
       untilPosition < gonePosition ? undefined : await sessionService.findRun({ ...key, id: invocationId });
     if (!stored) throw goneError(log);
-    const pages = storedFrames(sessionService, key, stored, position, untilPosition);
+    const pages = storedFrames(sessionService, key, stored, position, untilPosition, undefined, format.readsUser);
     return { invocationId, body: this.#readers.join(log, position, format, { pages, untilPosition }) };
   }
 
@@ -173,7 +173,7 @@ export class RunFollower {
     if (open && isNotBegun(stored, session)) throw notBegun(id);
     // The process of the run was killed before it stored the message.
     if (session.lastSeq < firstSeq && !stored.end) throw runNotFound(key, id);
-    const end = open ? undefined : await readEnd(sessionService, key, stored);
+    const end = open ? undefined : await readEnd(sessionService, key, stored, format.readsUser);
     const storedOffset = Math.max(stored.end?.lastSeq ?? session.lastSeq, firstSeq) - firstSeq;
     const lastPosition = end?.eventPosition ?? eventPosition(storedOffset);
     // Chunks have positions up to that of the last stored event, including an event that readers do not get because it
@@ -191,7 +191,7 @@ export class RunFollower {
     const log = new RunLog(this.#memory, { key, invocationId, isCopy: true });
     log.startAfter(untilPosition);
     log.endWith(open ? { kind: 'left', failure: openError() } : { kind: 'copied' });
-    const pages = storedFrames(sessionService, key, stored, position, lastPosition, failure);
+    const pages = storedFrames(sessionService, key, stored, position, lastPosition, failure, format.readsUser);
     const first = await this.#readers.nextPage(key.userId, pages);
     if (first.done === true && !open) return { invocationId, body: undefined };
     const earlier: EarlierFrames = { first: first.value, pages, untilPosition };

@@ -130,10 +130,22 @@ interface EndOfFrames {
   readonly frame?: RunFrame;
 }
 
-/** Finds the end of the frames of a run: at the number in its record, or at its last event if the record has no number. */
-export async function readEnd(service: BaseSessionService, key: SessionKey, run: RunRecord): Promise<EndOfFrames> {
+/**
+ * Finds the end of the frames of a run: at the number in its record, or at its last event if the record has no number.
+ * @param readsUser true for a reader that gets the user's own events too, which may be the last ones of a live run
+ */
+export async function readEnd(
+  service: BaseSessionService,
+  key: SessionKey,
+  run: RunRecord,
+  readsUser: boolean = false,
+): Promise<EndOfFrames> {
   const { invocationId, firstSeq, end } = run;
   let untilSeq = end?.lastSeq ?? Infinity;
+  let userOffset = 0;
+  // The frame of a failure is the last one.
+  const withUser = (found: EndOfFrames): EndOfFrames =>
+    found.frame ? found : { ...found, eventPosition: Math.max(found.eventPosition, eventPosition(userOffset)) };
   for (let count = LAST_EVENTS; untilSeq >= firstSeq; count = FIRST_EVENTS) {
     const beforeSeq = untilSeq === Infinity ? undefined : untilSeq + 1;
     const config = { afterSeq: firstSeq - 1, beforeSeq, numRecentEvents: count };
@@ -144,19 +156,22 @@ export async function readEnd(service: BaseSessionService, key: SessionKey, run:
     // A run that has an end keeps it when its waiting calls are cancelled later.
     const isLast = (event: Event): boolean => isReadEvent(event, invocationId) && !hasTag(event, EventTag.cancelled);
     const index = events.findLastIndex(isLast);
+    const isOwn = (event: Event): boolean => event.invocationId === invocationId;
+    const isLive = events.some((event) => isOwn(event) && isOfLiveRun(event));
+    const userIndex = events.findLastIndex(
+      (event, at) => isOwn(event) && isOfCaller(event, first + at - firstSeq, isLive),
+    );
+    if (readsUser && userIndex >= 0) userOffset = Math.max(userOffset, first + userIndex - firstSeq);
     const last = events[index];
     if (last) {
       const read = await toRead(service, key, last, { seq: first, events });
-      return endAt(read, first + index - firstSeq, end);
+      return withUser(endAt(read, first + index - firstSeq, end));
     }
     if (events.length === 0) break;
     untilSeq = first - 1;
   }
-  return endAt(
-    undefined,
-    0,
-    end,
-    isCancelledRequest(run) ? 'the request was cancelled before its run began' : undefined,
+  return withUser(
+    endAt(undefined, 0, end, isCancelledRequest(run) ? 'the request was cancelled before its run began' : undefined),
   );
 }
 
@@ -181,6 +196,7 @@ function endAt(
  *
  * @param untilPosition position of the last event; default: the end of the session
  * @param end the last frame of a run that ended there
+ * @param readsUser true yields the user's own events too: see `RunFormat`
  * @throws SessionNotFoundError if the session is deleted in the meantime
  */
 export async function* storedFrames(
@@ -190,16 +206,23 @@ export async function* storedFrames(
   position: number,
   untilPosition: number = Infinity,
   end?: RunFrame,
+  readsUser: boolean = false,
 ): AsyncGenerator<readonly RunFrame[], void, undefined> {
-  const afterSeq = firstSeq + offsetOf(position);
+  const afterSeq = firstSeq + (readsUser && position === 0 ? -1 : offsetOf(position));
   const untilSeq = firstSeq + offsetOf(untilPosition);
+  const isOwn = (event: Event): boolean => event.invocationId === invocationId;
   for await (const page of eventPages(service, key, { afterSeq, untilSeq })) {
     const frames: RunFrame[] = [];
+    const isLive = page.events.some((event) => isOwn(event) && isOfLiveRun(event));
     for (const [index, event] of page.events.entries()) {
-      if (!isReadEvent(event, invocationId)) continue;
+      const offset = page.seq + index - firstSeq;
+      const isUsers = readsUser && isOwn(event) && isOfCaller(event, offset, isLive);
+      if (!isUsers && !isReadEvent(event, invocationId)) continue;
       const read = await toRead(service, key, event, page);
       if (!read) continue;
-      frames.push({ position: eventPosition(page.seq + index - firstSeq), json: serializeEvent(read) });
+      // The position of the first event is that of a reader which has nothing.
+      const at = offset === 0 ? chunkPosition(0, 1, 1) : eventPosition(offset);
+      frames.push({ position: at, json: serializeEvent(read) });
     }
     if (frames.length > 0) yield frames;
   }
@@ -241,4 +264,22 @@ async function toRead(
 function isReadEvent(event: Event, invocationId: string): boolean {
   if (event.invocationId !== invocationId) return false;
   return event.object === ObjectType.runnerStreamed || (isYielded(event) && !isBookkeeping(event));
+}
+
+/**
+ * True for an event with what the user said, typed or answered in a live run. False for messages and answers of text runs, which the client
+ * that sent them shows.
+ * @param isLive true if the run is known to be live
+ */
+function isOfCaller({ author, content, inputTranscription }: Event, offset: number, isLive: boolean): boolean {
+  if (author !== 'user') return false;
+  if (inputTranscription) return true;
+  // In a text run the first event has the message, and later ones have answers.
+  const parts = content?.parts ?? [];
+  return parts.length > 0 && (isLive || (offset > 0 && parts.some(({ text }) => text !== undefined)));
+}
+
+/** True for an event that only live runs have. */
+function isOfLiveRun({ inputTranscription, outputTranscription, turnComplete }: Event): boolean {
+  return (inputTranscription ?? outputTranscription ?? turnComplete) !== undefined;
 }
