@@ -1,3 +1,5 @@
+import { LlmAgent } from '@eventloom/llm-agent';
+import { ScriptedLiveModel } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
 import { KEY, keepPicture, send, useStudio, violations } from './studio-page.ts';
 import { ask, basket, login, look, mail, order, pay, ship } from './studio-tools.ts';
@@ -43,6 +45,66 @@ describe('an answer', () => {
     expect(summaries).toContain('? asks to approve pay({"euros":1}) ? asks to approve pay({"euros":2})');
     expect(summaries.filter((each) => each.startsWith('!'))).toEqual(['! approved', '! rejected']);
     await keepPicture(page, 'answered');
+    expect(errors).toEqual([]);
+  });
+
+  test('to what an agent asks during a voice call is given in the call', async () => {
+    const model = new ScriptedLiveModel([
+      [
+        { heard: 'content' },
+        { content: { role: 'model', parts: [{ functionCall: { id: 'c1', name: 'pay', args: { euros: 5 } } }] } },
+        { heard: /requires confirmation/ },
+        { outputTranscription: { text: 'Please approve it.', finished: true } },
+        { turnComplete: true },
+        { heard: 'content' },
+      ],
+      [
+        { heard: /paid/ },
+        { outputTranscription: { text: 'It is done.', finished: true } },
+        { turnComplete: true },
+        { heard: /Again/ },
+        { content: { role: 'model', parts: [{ functionCall: { id: 'c2', name: 'pay', args: { euros: 6 } } }] } },
+        { heard: /paid/ },
+        { outputTranscription: { text: 'Paid again.', finished: true } },
+        { turnComplete: true },
+        { heard: /never/ },
+      ],
+    ]);
+    const agent = new LlmAgent({ name: 'speaker', model, tools: [pay] });
+    const { page, errors } = await open([], { agent, permissions: ['microphone'] });
+    await page.getByRole('button', { name: 'Speak', exact: true }).click();
+    await page.getByText('Speak now').waitFor();
+    const call = page.getByRole('group', { name: 'Voice call' });
+    await call.getByRole('textbox', { name: 'Message' }).fill('Pay five euros');
+    await call.getByRole('button', { name: 'Send' }).click();
+    const log = page.getByRole('log');
+    await log.getByText('Pay five euros').waitFor();
+    await log.getByText('Please approve it.').waitFor();
+    const form = log.getByRole('region', { name: 'Approve this call?' });
+    await form.getByRole('button', { name: 'Approve', exact: true }).waitFor();
+    await keepPicture(page, 'asked-in-a-call');
+    await page.setViewportSize({ width: 390, height: 780 });
+    await keepPicture(page, 'asked-in-a-call-narrow');
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'End call' }).click();
+    // An answer of the next call.
+    await log.getByText('press Speak first').waitFor();
+    await keepPicture(page, 'asked-in-an-ended-call');
+    await page.getByRole('button', { name: 'Speak', exact: true }).click();
+    await page.getByText('Speak now').waitFor();
+    await form.getByRole('button', { name: 'Approve', exact: true }).click();
+    await log.getByText('It is done.').waitFor();
+    await form.waitFor({ state: 'detached' });
+    await log.getByText(/^completed/).waitFor();
+    await call.getByRole('textbox', { name: 'Message' }).fill('Again');
+    await call.getByRole('button', { name: 'Send' }).click();
+    await form.getByRole('button', { name: 'Approve', exact: true }).click();
+    await log.getByText('Paid again.').waitFor();
+    await form.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'End call' }).click();
+    await page.getByRole('button', { name: 'Speak', exact: true }).waitFor();
+    await expect.poll(() => log.locator('.call-answer').allTextContents()).toEqual(['approved', 'approved']);
+    expect(await log.getByText('Pay five euros').count()).toBe(1);
     expect(errors).toEqual([]);
   });
 

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { functionResponseEvent, Gate, modelEvent, userEvent } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
 import type { Locator } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { pageBytes } from './page-bytes.ts';
@@ -13,6 +14,40 @@ describe('the page', () => {
   test('has files of at most 300 kB, compressed', () => {
     expect(pageBytes()).toBeGreaterThan(100_000);
     expect(pageBytes()).toBeLessThanOrEqual(300_000);
+  });
+
+  test('shows the newest progress of a running tool, and a long text to approve whole', async () => {
+    const gate = new Gate();
+    const index = new FunctionTool({
+      name: 'index',
+      description: 'Builds an index.',
+      execute: async function* () {
+        yield { percent: 20 };
+        yield { percent: 40 };
+        await gate.pass();
+        return { entries: 7 };
+      },
+    });
+    const reason = 'The parcel arrived damaged, and the customer has sent three pictures of it. '.repeat(4);
+    const { page, errors } = await open(
+      [{ calls: [{ name: 'index', args: { of: 'pages' } }] }, { calls: [{ name: 'pay', args: { reason } }] }, 'Done.'],
+      { tools: [index, pay] },
+    );
+    await page.setViewportSize({ width: 390, height: 780 });
+    await send(page, 'Hi');
+    const log = page.getByRole('log');
+    await log.getByText('percent: 40').waitFor();
+    await keepPicture(page, 'progress');
+    gate.open();
+    await log.getByText('of: "pages"').waitFor();
+    await log.getByRole('button', { name: 'Approve', exact: true }).waitFor();
+    await keepPicture(page, 'long-approval');
+    expect(
+      await page.evaluate(
+        `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.request pre'))`,
+      ),
+    ).toBe(0);
+    expect(errors).toEqual([]);
   });
 
   test('shows markup of a model as text, and loads no picture of another server', async () => {

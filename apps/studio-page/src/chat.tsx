@@ -73,7 +73,7 @@ export function Chat({
   const { messages, requests } = conversation;
   const { prompts = NO_PROMPTS, canSpeak = false } = root ?? {};
   const { status, error, failed, rewind, chat } = agent;
-  const answers = useAnswers(agent);
+  const answers = useAnswers(agent, isPast ? agent.requests : requests, call);
   const stop = useStop(agent);
   const calls = useMemo(() => new Calls(events), [events]);
   const times = useCallTimes(place, messages, calls);
@@ -122,8 +122,15 @@ export function Chat({
   const isSaid = error !== undefined && (hasError(last, codeOf(error)) || answers.isRefused || isStopped);
   const hasFailed =
     failed === 'run' || last?.status === 'interrupted' || last?.parts.some(({ type }) => type === 'error') === true;
+  const canAnswer = status === 'idle' && (call.status === 'idle' || call.status === 'open');
   const isIdle = status === 'idle' && call.status === 'idle' && !isPast;
   const isSilent = isIdle && last?.author === 'user' && !isStopped && !error && requests.length === 0;
+  const isAskedInCall = useMemo(() => {
+    const runs = new Set(requests.map(({ invocationId }) => invocationId));
+    const isSpoken = ({ inputTranscription, outputTranscription }: Event): boolean =>
+      (inputTranscription ?? outputTranscription) !== undefined;
+    return requests.length > 0 && events.some((event) => runs.has(event.invocationId) && isSpoken(event));
+  }, [events, requests]);
   const shownRequests: readonly ShownRequest[] = isPast ? requests.map((request) => ({ request })) : answers.shown;
 
   return (
@@ -236,6 +243,12 @@ export function Chat({
           )}
           {shownRequests.length > 0 && (
             <div className="requests" ref={forms}>
+              {canSpeak && isAskedInCall && isIdle && (
+                <p className="hint">
+                  The agent asked in a voice call. An answer here begins a text run, which a model that only speaks
+                  cannot answer. To answer in a call, press Speak first.
+                </p>
+              )}
               {shownRequests.map(({ request, answer, refusal }) => (
                 <ErrorBoundary key={request.id} value={request}>
                   <RequestForm
@@ -243,7 +256,7 @@ export function Chat({
                     toolName={tools.get(request.id)}
                     given={answer}
                     refusal={refusal}
-                    isDisabled={isPast || status !== 'idle' || (answer !== undefined && refusal === undefined)}
+                    isDisabled={isPast || !canAnswer || (answer !== undefined && refusal === undefined)}
                     onAnswer={(chosen) => {
                       follow();
                       void answers.give(request, chosen);

@@ -11,6 +11,7 @@ import { callKey, GivenAnswers } from './given-answers.ts';
 import { JsonView } from './json-view.tsx';
 import { isDrawable, markdownBlocks } from './markdown-blocks.ts';
 import { Media } from './media.tsx';
+import { isRecord, type JsonFields } from './schema-reader.ts';
 import { canCopy } from './studio-client.ts';
 import { formatDuration } from './trace.ts';
 
@@ -384,6 +385,11 @@ interface CallViewProps {
   readonly isParallel: boolean;
 }
 
+/** Returns the newest progress of a call as fields to show. */
+function asRecord(progress: unknown): JsonFields {
+  return isRecord(progress) ? progress : { progress };
+}
+
 function CallView({ call, message, isParallel }: CallViewProps) {
   const { id, name, args, response, status, progress, parts, startedAt, endedAt } = call;
   const key = callKey(id, message);
@@ -400,7 +406,7 @@ function CallView({ call, message, isParallel }: CallViewProps) {
       <summary>
         <span className="call-name">{name}</span>
         <span className="call-arguments" aria-hidden="true">
-          {shortArguments(args)}
+          {shortArguments(status === 'running' && progress.length > 0 ? asRecord(progress.at(-1)) : args)}
         </span>
         {answer && answer.decision !== 'rejected' && <small className="call-answer">{answer.decision}</small>}
         <span className="call-status">

@@ -1,12 +1,13 @@
 import { useCallback, useEffect, useState } from 'react';
 import { ConnectionLostError, type PersonAnswer, type PersonRequest, ServerError } from '@eventloom/client';
 import type { UseAgentResult } from '@eventloom/client/react';
+import type { VoiceCall } from './voice.tsx';
 
 /** A request to the person that is shown, and the answer once it is sent. */
 export interface ShownRequest {
   readonly request: PersonRequest;
   readonly answer?: PersonAnswer;
-  /** True once the run with the answer has ended. */
+  /** True once the run with the answer has ended, or the call has accepted it. */
   readonly isAccepted?: boolean;
   /** The error of the server about the answer. The person can send another one. */
   readonly refusal?: string;
@@ -23,9 +24,14 @@ export interface FormAnswers {
 
 /**
  * Keeps a request in its place after its answer until the other requests of its run are answered too, so that a second click does not
- * answer a request that moved to the place of the first. A refused answer stays until another is accepted.
+ * answer a request that moved to the place of the first. A refused answer stays until another is accepted. During a call, answers are sent
+ * in the call.
  */
-export function useAnswers({ chat, answer, requests, status }: UseAgentResult): FormAnswers {
+export function useAnswers(
+  { chat, answer, status }: UseAgentResult,
+  requests: readonly PersonRequest[],
+  { status: callStatus, answer: answerInCall }: VoiceCall,
+): FormAnswers {
   const [shown, setShown] = useState<readonly ShownRequest[]>([]);
   const merged = merge(shown, requests);
   if (merged !== shown) setShown(merged);
@@ -37,11 +43,17 @@ export function useAnswers({ chat, answer, requests, status }: UseAgentResult): 
       const change = (changes: Partial<ShownRequest>): void =>
         setShown((before) => before.map((each) => (each.request.id === request.id ? { request, ...changes } : each)));
       change({ answer: given });
-      await answer([request, given]);
-      const { error } = chat.snapshot;
-      change(isRefusal(error) ? { answer: given, refusal: error.message } : { answer: given, isAccepted: true });
+      let refusal: string | undefined;
+      if (callStatus === 'open') {
+        refusal = await answerInCall(request, given);
+      } else {
+        await answer([request, given]);
+        const { error } = chat.snapshot;
+        if (isRefusal(error)) refusal = error.message;
+      }
+      change(refusal === undefined ? { answer: given, isAccepted: true } : { answer: given, refusal });
     },
-    [chat, answer],
+    [chat, answer, callStatus, answerInCall],
   );
   const clear = useCallback(() => setShown((before) => before.filter(({ answer: given }) => given === undefined)), []);
   const isSettled = status === 'idle' && shown.every(({ isAccepted }) => isAccepted);

@@ -1,19 +1,23 @@
 import { useEffect, useRef, useState } from 'react';
 import type { Event, SessionKey } from '@eventloom/core';
-import { ServerError } from '@eventloom/client';
+import { answerPart, type PersonAnswer, type PersonRequest, ServerError } from '@eventloom/client';
 import { AudioPlayer, LiveCall, type Microphone, openMicrophone } from '@eventloom/client/live';
-import { Button } from 'react-aria-components';
+import { Button, Input, TextField } from 'react-aria-components';
 import { bearerProtocols, client, messageOf, serverUrl } from './studio-client.ts';
 
 /** A voice call with the agent, and the actions of the person. */
 export interface VoiceCall {
   readonly status: 'idle' | 'connecting' | 'open' | 'ending';
-  /** The reason why the last call ended early. */
+  /** The reason why the last call ended early, or why the server refused a text. */
   readonly error: string | undefined;
   readonly isMuted: boolean;
   readonly start: () => Promise<void>;
   readonly stop: () => void;
   readonly setMuted: (isMuted: boolean) => void;
+  /** Sends a text in the call. */
+  readonly say: (text: string) => void;
+  /** Answers a request in the call. Resolves when the server has accepted the answer, or with the reason why it did not. */
+  readonly answer: (request: PersonRequest, answer: PersonAnswer) => Promise<string | undefined>;
   /** Returns the loudness of the microphone and of the played speech, from 0 to 1. */
   readonly levels: () => readonly [input: number, output: number];
 }
@@ -23,8 +27,27 @@ interface Line {
   readonly player: AudioPlayer;
   /** Fires when the person has ended the call, or left the session. */
   readonly leaving: AbortController;
+  /** The answers that the server has neither accepted nor refused, in the order in which they were sent. */
+  readonly answers: SentAnswer[];
   call?: LiveCall;
   microphone?: Microphone;
+}
+
+interface SentAnswer {
+  readonly requestId: string;
+  readonly settle: (refusal: string | undefined) => void;
+}
+
+/** Settles the answer that an event accepts or refuses. Returns the refusal of a typed text. */
+function settleAnswer(answers: SentAnswer[], { author, content, errorCode, errorMessage }: Event): string | undefined {
+  const ids = content?.parts?.map(({ functionResponse }) => functionResponse?.id) ?? [];
+  const isRefusal = errorCode === 'INVALID_MESSAGE';
+  const at = isRefusal ? 0 : answers.findIndex(({ requestId }) => author === 'user' && ids.includes(requestId));
+  const settled = at < 0 ? undefined : answers[at];
+  if (!settled) return isRefusal ? errorMessage : undefined;
+  answers.splice(at, 1);
+  settled.settle(isRefusal ? errorMessage : undefined);
+  return undefined;
 }
 
 /** Ends a call: releases the microphone and stops the sound at once. */
@@ -70,7 +93,7 @@ export function useVoiceCall(place: SessionKey, onEvent: (event: Event) => void,
     const player = new AudioPlayer();
     const leaving = new AbortController();
     const { signal } = leaving;
-    const own: Line = { player, leaving };
+    const own: Line = { player, leaving, answers: [] };
     line.current = own;
     try {
       await unlessLeft(createSession(place), signal);
@@ -90,6 +113,8 @@ export function useVoiceCall(place: SessionKey, onEvent: (event: Event) => void,
       await unlessLeft(opening, signal);
       for await (const event of call) {
         if (event.interrupted) player.clear();
+        const refusal = settleAnswer(own.answers, event);
+        if (refusal !== undefined) setError(refusal);
         onEvent(event);
       }
     } catch (thrown) {
@@ -97,6 +122,7 @@ export function useVoiceCall(place: SessionKey, onEvent: (event: Event) => void,
     } finally {
       line.current = undefined;
       hangUp(own);
+      for (const { settle } of own.answers) settle('The call ended before the answer was accepted. Answer again.');
       await player.close();
       setStatus('idle');
       onEnd();
@@ -117,6 +143,26 @@ export function useVoiceCall(place: SessionKey, onEvent: (event: Event) => void,
       line.current?.microphone?.setMuted(muted);
       setIsMuted(muted);
     },
+    say: (text) => {
+      try {
+        line.current?.call?.sendContent(text);
+        setError(undefined);
+      } catch (thrown) {
+        setError(messageOf(thrown));
+      }
+    },
+    answer: async (request, answer) => {
+      const { call: open, answers = [] } = line.current ?? {};
+      if (!open) return 'The call has ended. Answer again.';
+      const { promise, resolve } = Promise.withResolvers<string | undefined>();
+      try {
+        open.sendContent([answerPart(request, answer)]);
+      } catch (thrown) {
+        return messageOf(thrown);
+      }
+      answers.push({ requestId: request.id, settle: resolve });
+      return promise;
+    },
     levels: () => [line.current?.microphone?.level() ?? 0, line.current?.player.level() ?? 0],
   };
 }
@@ -135,9 +181,10 @@ async function createSession(place: SessionKey): Promise<void> {
 /** The notes about a call that is not open. */
 const NOTES = { idle: '', connecting: 'Connecting…', ending: 'Ending the call…' };
 
-/** Replaces the message field during a call: shows meters and the actions of the person. */
+/** Shows the meters of a call, the actions of the person, and a field for a text. */
 export function VoiceBar({ call }: { readonly call: VoiceCall }) {
-  const { status, isMuted, setMuted, stop } = call;
+  const { status, error, isMuted, setMuted, say, stop } = call;
+  const [text, setText] = useState('');
   return (
     <div className="composer voice" role="group" aria-label="Voice call">
       <div className="row">
@@ -152,6 +199,27 @@ export function VoiceBar({ call }: { readonly call: VoiceCall }) {
           End call
         </Button>
       </div>
+      {error !== undefined && (
+        <p className="error" role="alert">
+          {error}
+        </p>
+      )}
+      <form
+        className="row"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (status !== 'open' || text.trim() === '') return;
+          say(text);
+          setText('');
+        }}
+      >
+        <TextField className="grow" aria-label="Message" value={text} onChange={setText}>
+          <Input dir="auto" autoComplete="off" placeholder="Message" />
+        </TextField>
+        <Button className="primary" type="submit" isDisabled={status !== 'open'}>
+          Send
+        </Button>
+      </form>
     </div>
   );
 }
