@@ -43,7 +43,7 @@ export class GraphRun {
   readonly #channels: ChannelState;
   readonly #commits: NodeCommits;
   #entries: Promise<ReadonlyMap<string, ToolLedgerEntry>> | undefined;
-  #isLeft = false;
+  #hasTransferred = false;
 
   constructor(params: GraphRunParams) {
     this.#params = params;
@@ -78,7 +78,7 @@ export class GraphRun {
       }
       await this.#channels.checkHeld();
       yield* this.#step(progress.openTasks);
-      if (this.#isLeft || context.endInvocation || context.isPaused) return;
+      if (this.#hasTransferred || context.endInvocation || context.isPaused) return;
     }
     yield await this.#ending();
   }
@@ -192,7 +192,7 @@ export class GraphRun {
     if (!event) return undefined;
     await run.post(event);
     this.#record.add(event);
-    if (event.actions.transferToAgent !== undefined) this.#isLeft = true;
+    if (event.actions.transferToAgent !== undefined) this.#hasTransferred = true;
     return event;
   }
 

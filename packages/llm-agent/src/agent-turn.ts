@@ -23,7 +23,7 @@ export interface AgentTurn {
   /** The parts of the model requests that are the same in every step. */
   readonly staticRequest: StaticRequest;
   /** The request without its contents; undefined if a tool, a plugin or an instruction may change more of it from step to step. */
-  readonly wholeRequest: WholeRequest | undefined;
+  readonly fixedRequest: FixedRequest | undefined;
 }
 
 /**
@@ -57,7 +57,7 @@ export function createTurn(agent: LlmAgent, context: InvocationContext): AgentTu
     context.runConfig.pauseOnToolCalls !== true &&
     contextCacheConfig === undefined &&
     !context.plugins.has('beforeToolSelection');
-  return { agent, model, context, staticRequest, wholeRequest: isUnchanged ? staticRequest.whole : undefined };
+  return { agent, model, context, staticRequest, fixedRequest: isUnchanged ? staticRequest.whole : undefined };
 }
 
 function findModel(name: string, agent: LlmAgent, { invocation: { models } }: InvocationContext): BaseLlm {
@@ -108,7 +108,7 @@ interface StaticRequest {
    * Instruction and tools together; undefined if a part of the request, such as a declaration, may change from step to
    * step, or the model cannot call the tools.
    */
-  readonly whole: WholeRequest | undefined;
+  readonly whole: FixedRequest | undefined;
   /** True if an agent that this one calls as a tool passes its sources on. */
   readonly isGrounded: boolean;
 }
@@ -118,7 +118,7 @@ interface StaticTransfer {
   readonly instruction: string;
 }
 
-interface WholeRequest {
+interface FixedRequest {
   readonly instruction: string;
   readonly toolsDict: Readonly<Record<string, BaseTool>>;
   readonly declarations: readonly FunctionDeclaration[];
@@ -230,7 +230,7 @@ function createWhole(
   ownInstruction: string,
   transfer: StaticTransfer | undefined,
   ownTools: readonly BaseTool[],
-): WholeRequest {
+): FixedRequest {
   const instruction = transfer ? `${ownInstruction}\n\n${transfer.instruction}` : ownInstruction;
   const tools = transfer ? [transfer.tool, ...ownTools] : ownTools;
   const request = createLlmRequest();

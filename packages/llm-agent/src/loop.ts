@@ -29,7 +29,7 @@ import { ModelCall, plannedResponse, readResponse, RESPONSE } from './model-call
 import { OutputTool, describeMismatch, readFinalOutput, saveOutput, toOutputEvent, withOutput } from './output.ts';
 import { prepareRequest } from './request.ts';
 import { finishStep } from './resume.ts';
-import { continuesAfter, RunningCalls } from './running-calls.ts';
+import { RunningCalls } from './running-calls.ts';
 
 /** Number of replies that may fail the output schema and be returned to the model. One more fails the run. */
 const MAX_MISMATCHES = 3;
@@ -46,14 +46,18 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
   const hasOutput = !isTask && (agent.outputKey ?? agent.outputValueSchema ?? agent.mode) !== undefined;
   let mismatches = context.resumedFrom?.events.filter(isOutputMismatch).length ?? 0;
 
-  if (hasStepToFinish(context) && !continuesAfter(yield* finishStep(turn, codeRun), context)) return;
+  if (hasStepToFinish(context)) {
+    const end = yield* finishStep(turn, codeRun);
+    if (end === 'asks' || end === 'waits') context.pause();
+    if (end === 'ends' || end === 'waits') return;
+  }
 
   while (!context.endInvocation) {
     context.throwIfAborted();
     const actions = createEventActions();
     const prepared = prepareRequest(turn, actions);
     const call = new ModelCall(turn, prepared instanceof Promise ? await prepared : prepared, actions);
-    const missing = turn.wholeRequest ? undefined : missingToolsetsEvent(context);
+    const missing = turn.fixedRequest ? undefined : missingToolsetsEvent(context);
     if (missing) yield missing;
     let response: LlmResponse | undefined = call.hasBeforeCallbacks ? await call.before() : undefined;
     if (!response) {
@@ -135,7 +139,9 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
       return;
     }
     if (output && ++mismatches > MAX_MISMATCHES) throw mismatchError(agent, describeMismatch(output.issues));
-    if (!continuesAfter(outcome.end, context)) return;
+    const { end } = outcome;
+    if (end === 'asks' || end === 'waits') context.pause();
+    if (end === 'ends' || end === 'waits') return;
   }
 }
 

@@ -35,17 +35,17 @@ import { OutputTool } from './output.ts';
  * @param actions the actions of the reply's event, which receive changes that plugins and tools make during this step
  */
 export function prepareRequest(turn: AgentTurn, actions: EventActions): MaybePromise<LlmRequest> {
-  const { agent, model, wholeRequest } = turn;
-  if (!wholeRequest) return runProcessors(agent.createRequest(turn.context), turn, actions, 0);
+  const { agent, model, fixedRequest } = turn;
+  if (!fixedRequest) return runProcessors(agent.createRequest(turn.context), turn, actions, 0);
   const config = agent.generateContentConfig ? copyPlain(agent.generateContentConfig) : {};
-  config.systemInstruction = wholeRequest.instruction;
-  if (wholeRequest.declarations.length > 0)
-    config.tools = [{ functionDeclarations: wholeRequest.declarations.slice() }];
+  config.systemInstruction = fixedRequest.instruction;
+  if (fixedRequest.declarations.length > 0)
+    config.tools = [{ functionDeclarations: fixedRequest.declarations.slice() }];
   return {
     model: model.model,
     contents: sessionContents(turn.context, model, agent.codeExecutor, agent.includeContents),
     config,
-    toolsDict: wholeRequest.toolsDict,
+    toolsDict: fixedRequest.toolsDict,
   };
 }
 

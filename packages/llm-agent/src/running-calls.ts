@@ -36,7 +36,7 @@ export interface CallBatch {
    * for `answered` calls, which have the id of the event of their answer in its place; empty if all are.
    */
   readonly eventId: string;
-  /** Ledger entries of the invocation by call id; absent if no call ran before. */
+  /** Ledger entries of the invocation by `ledgerCallId`; absent if no call ran before. */
   readonly entries?: ReadonlyMap<string, ToolLedgerEntry>;
   /** Requests to people that were already made about the calls. */
   readonly asked?: readonly FunctionCall[];
@@ -47,7 +47,8 @@ export interface CallBatch {
 }
 
 /**
- * The end of a step: what the agent does once the calls of a reply have run.
+ * The end of a step: what the agent does once the calls of a reply have run. A run that is to wait waits only if it is resumable, and
+ * ends otherwise: see `InvocationContext.pause`.
  *
  * | end          | the calls                                                                  | the agent                             |
  * | ------------ | -------------------------------------------------------------------------- | ------------------------------------- |
@@ -57,12 +58,6 @@ export interface CallBatch {
  * | `ends`       | have their results; a tool ended the turn, for example with a transfer     | returns, and its turn is over         |
  */
 export type StepEnd = 'callsModel' | 'asks' | 'waits' | 'ends';
-
-/** Pauses the agent if the run waits after the step. Returns true if the model is to be called. */
-export function continuesAfter(end: StepEnd, context: InvocationContext): boolean {
-  if (end === 'asks' || end === 'waits') context.pause();
-  return end === 'asks' || end === 'callsModel';
-}
 
 /** The outcome of all calls of one reply. */
 interface ReplyOutcome {

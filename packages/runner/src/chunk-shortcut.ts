@@ -54,7 +54,7 @@ export class ChunkShortcut {
     this.#generator = generator;
   }
 
-  /** Lets the chunks after the one that `run` is about to yield pass it by, unless a further request waits for `run`. */
+  /** Sends the chunks after this one to the reader directly. Does nothing if the reader has requested another event already. */
   passChunks(driver: AgentDriver, committer: EventCommitter): void {
     if (this.requestsToRun === 0) this.#chunks = { driver, committer };
   }

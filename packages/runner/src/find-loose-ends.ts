@@ -14,7 +14,7 @@ import {
   newestFirst,
   openAnswers,
 } from '@eventloom/core/internal';
-import { isAbandoned } from './left-calls.ts';
+import { isCallerDone } from './last-responses.ts';
 
 /** A fault that `findLooseEnds` reports: a run or a call without its end, or with more than one, or a response without its call. */
 export type LooseEnd =
@@ -71,7 +71,7 @@ export async function findLooseEnds(
   }
   for (const call of calls.waiting) {
     const { invocationId } = call.event;
-    if (!openRuns.has(invocationId) && isLeft(calls, call))
+    if (!openRuns.has(invocationId) && isUnanswerable(calls, call))
       ends.push({ kind: 'call-without-response', invocationId, callId: call.id });
   }
   for (const event of [...newestFirst(events)].reverse()) {
@@ -95,10 +95,10 @@ export async function findLooseEnds(
 }
 
 /** True for a waiting call that no message can answer. */
-function isLeft(calls: Calls, call: SessionCall): boolean {
+function isUnanswerable(calls: Calls, call: SessionCall): boolean {
   const { branch, invocationId } = call.event;
   if (call.isImported || enclosureOf(branch) === '') return false;
-  return !calls.canContinue(invocationId) || isAbandoned(calls, call);
+  return !calls.canContinue(invocationId) || isCallerDone(calls, call);
 }
 
 function mostResponses({ call, isLongRunning, requests }: SessionCall): number {

@@ -9,7 +9,7 @@ import {
   UnfinishedRunError,
   SessionBusyError,
 } from '@eventloom/core';
-import { Calls, faultOfLeftRun, mergeRunConfigs } from '@eventloom/core/internal';
+import { Calls, faultOfLostRun, mergeRunConfigs } from '@eventloom/core/internal';
 import { answeredRun, findAnsweredRun } from './answered-run.ts';
 import { checkAnswers } from './answers.ts';
 import { stampEvent } from './event-committer.ts';
@@ -95,7 +95,7 @@ async function lockForKnownRun(locking: Locking, error: unknown): Promise<Locked
   const find = async (): Promise<RunRecord | undefined> => runner.sessionService.findRun({ ...key, id: invocationId });
   const record = await runner.sessions.readAhead(find, { abortSignal });
   if (!record?.open || record.open.heldUntilMs > runner.platform.now()) throw error;
-  if (faultOfLeftRun(record.open, bounds?.maxRunAttempts)) throw error;
+  if (faultOfLostRun(record.open, bounds?.maxRunAttempts)) throw error;
   const start = { kind: 'resume', message: undefined, invocationId } as const;
   // The request is recorded, so `beginRun` gets no request id.
   const again = { ...request, start, callIds: [], window: undefined, config: { ...config, requestId: undefined } };
@@ -280,8 +280,8 @@ async function withdraw(locking: Locking, begun: BegunSession, resumedId: string
 }
 
 /**
- * Closes an open run of which the session has the end, or nothing: its process ended before it released the session, or
- * stored the message.
+ * Closes an open run whose end, or of which no event, is stored: its process ended before it released the session, or stored
+ * the message.
  */
 async function closeIfEnded(
   { runner, request, abortSignal }: Locking,

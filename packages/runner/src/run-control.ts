@@ -101,8 +101,8 @@ export class RunControl implements RunStream, SessionHolder, AskedRun {
   advanceIn({ events, lastSeq }: Session, event: Event): Event {
     this.#events.requestsToRun--;
     const { id } = event;
-    // Events of agents called as tools may be stored after this event. An event of such an agent is yielded at the
-    // offset of its record.
+    // Events of agents called as tools may be stored after this event. An event of such an agent is found by the record
+    // that says that it was yielded: see `streamedRecordOf`.
     for (let seq = lastSeq, index = events.length - 1; seq > this.firstSeq + this.offset; seq--, index--) {
       const stored = events[index];
       if (!stored || (stored.id !== id && streamedRecordOf(stored)?.id !== id)) continue;

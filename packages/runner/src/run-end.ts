@@ -33,7 +33,7 @@ import {
 } from '@eventloom/core/internal';
 import { compactSession } from './compact-session.ts';
 import { stampEvent } from './event-committer.ts';
-import { type Ended, storeLeftResponses } from './left-calls.ts';
+import { type Ended, storeLastResponses } from './last-responses.ts';
 import type { LockedRun } from './lock-run.ts';
 import type { RunControl } from './run-control.ts';
 import type { RunInvocation } from './run-invocation.ts';
@@ -84,7 +84,8 @@ export function toStreamError(thrown: unknown, { hasBegun, abortReason }: RunCon
  * | is complete, or waits for answers                         | none            | `storeCompletion`                            |
  * | fails, or is aborted                                      | the error       | `storeFailure`, and the outcome by `unlock`  |
  * | has lost its reader                                       | RunAbortedError | the same                                     |
- * | fails, and its end cannot be stored, or it is to be resumed | the error     | nobody: the run stays open                   |
+ * | fails, and its end cannot be stored                       | the error       | nobody: the run stays open                   |
+ * | is to be resumed by another process                       | the error       | nobody: the run stays open                   |
  * | is the one of a known request, which is only followed     | none            | another run                                  |
  *
  * A run whose process was lost, or that waits and is cancelled, is ended by `closeRun` and `cancelRun` (`stored-runs/close-run.ts`).
@@ -205,7 +206,7 @@ export function mayLeaveCalls({ locked: { loaded, invocationId }, appender }: Ru
 }
 
 /**
- * Stores responses to the calls that the run leaves, before it ends or waits: see `leftCalls`. Agents that were called
+ * Stores responses to the calls that the run leaves, before it ends or waits: see `callsToRespondTo`. Agents that were called
  * as tools store nothing more. Returns the events that readers of the run get.
  */
 export async function storeMissingResponses(
@@ -217,7 +218,7 @@ export async function storeMissingResponses(
   const root = context.invocation.rootAgent;
   const params = (author: string): EventParams => ({ ...context.createEvent({ author }), executionId: invocationId });
   const events: Event[] = [];
-  await storeLeftResponses({ lock, loaded, invocationId, root, how, params }, async (responses) => {
+  await storeLastResponses({ lock, loaded, invocationId, root, how, params }, async (responses) => {
     for (const response of responses) events.push(await appender.append(stampEvent(response, config)));
   });
   if (how !== 'waits') return events.filter(isYielded);

@@ -8,9 +8,8 @@ export interface RunStream extends AsyncGenerator<Event, void, undefined> {
    */
   readonly invocationId: string;
   /**
-   * The offset in the run of the event that was yielded last: its sequence number in the session, less that of the run's message. An event
-   * that is only streamed has the offset of the stored one before it. Before the first event, that of the newest event of the
-   * session.
+   * The position in the run of the event that was yielded last: its sequence number in the session, less that of the run's message. A
+   * streamed event has the position of the stored event before it. Before the first event: that of the session's newest event.
    */
   readonly offset: number;
   /**

@@ -70,7 +70,7 @@ export async function* run(
     const { start, config, resumed } = locked;
     const { session } = locked.loaded;
     if (config.maxRunMs !== undefined) control.limitTime(config.maxRunMs);
-    // Undefined without a message, and if it was stored as the session was locked.
+    // The message with the calls that it answers. Undefined if there is none to store.
     const matched =
       locked.isMessageStored || !start.message ? undefined : await matchMessage(runner, locked, start.message);
     const invocation = new RunInvocation(runner, locked, control, matched?.message ?? start.message);

@@ -139,12 +139,20 @@ export class Runner {
     return new RunControl(this, { method: 'runLive', params }, newInvocationId(this.platform));
   }
 
-  /** Returns the agent that answers to calls go to if their run cannot continue: the one that made the calls. @internal */
+  /**
+   * Returns the agent that answers to calls go to if their run cannot continue: the one that made the calls. The Runner of
+   * `@eventloom/adk` overrides it.
+   * @internal
+   */
   agentForAnswers(asked: BaseAgent): BaseAgent {
     return asked;
   }
 
-  /** True to yield chunks that agents of the program make also in runs without `StreamingMode.SSE`. @internal */
+  /**
+   * True to yield chunks that agents of the program make also in runs without `StreamingMode.SSE`. The Runner of
+   * `@eventloom/adk` overrides it.
+   * @internal
+   */
   get yieldsAllChunks(): boolean {
     return false;
   }

@@ -19,7 +19,7 @@ import {
 } from '@eventloom/core/internal';
 import { AgentDriver } from './agent-driver.ts';
 import { type EventSink, EventCommitter, type RunAppender } from './event-committer.ts';
-import { storeLeftResponses } from './left-calls.ts';
+import { storeLastResponses } from './last-responses.ts';
 import { isSessionLost } from './session-lock.ts';
 
 /**
@@ -134,7 +134,7 @@ class SubInvocationEvents implements EventSink {
     const stored: Event[] = [];
     try {
       await this.#run.inRespondingTurn(() =>
-        storeLeftResponses(ended, async (responses) => {
+        storeLastResponses(ended, async (responses) => {
           for (const response of responses) stored.push(await this.#append(this.#committer.complete(response), parent));
         }),
       );

@@ -90,7 +90,7 @@ export class LiveCall implements AsyncIterable<Event> {
   #audio: ArrayBuffer[] = [];
   #isClosed = false;
   /** True once the caller has ended the call. */
-  #isLeft = false;
+  #hasHungUp = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
   /** Resolves when the call has another event, or has ended. Undefined while no reader waits. */
   #waiting: PromiseWithResolvers<void> | undefined;
@@ -160,10 +160,10 @@ export class LiveCall implements AsyncIterable<Event> {
    * within 2 seconds are still yielded. Iterating then ends without an error.
    */
   close(): void {
-    if (this.#isLeft) return;
+    if (this.#hasHungUp) return;
     const wasOpen = this.#isOpen;
     if (wasOpen) this.#send({ close: true });
-    this.#isLeft = true;
+    this.#hasHungUp = true;
     if (wasOpen) this.#expect(CLOSE_MS);
     else this.#socket.close();
   }
@@ -185,7 +185,7 @@ export class LiveCall implements AsyncIterable<Event> {
   }
 
   get #isOpen(): boolean {
-    return this.#socket.readyState === 1 && !this.#isLeft;
+    return this.#socket.readyState === 1 && !this.#hasHungUp;
   }
 
   /** Ends the call if nothing comes in this time. A socket whose network is gone reports nothing for minutes. */
@@ -206,7 +206,7 @@ export class LiveCall implements AsyncIterable<Event> {
   }
 
   #receive(data: unknown): void {
-    if (!this.#isLeft) this.#expect(IDLE_MS);
+    if (!this.#hasHungUp) this.#expect(IDLE_MS);
     if (data instanceof ArrayBuffer) return void this.#audio.push(data);
     const text = typeof data === 'string' ? data : '';
     const frame = parseRecord(text);
@@ -228,7 +228,7 @@ export class LiveCall implements AsyncIterable<Event> {
   #hear({ content }: Event): void {
     const pieces = this.#audio;
     this.#audio = [];
-    if (this.#isLeft) return;
+    if (this.#hasHungUp) return;
     const types = content?.parts?.flatMap(({ inlineData }) =>
       inlineData?.mimeType?.startsWith('audio/') && inlineData.data === undefined ? inlineData.mimeType : [],
     );
@@ -252,7 +252,7 @@ export class LiveCall implements AsyncIterable<Event> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
     this.#socket.close();
-    if (code !== ENDED && !this.#isLeft && !this.#failure) {
+    if (code !== ENDED && !this.#hasHungUp && !this.#failure) {
       const message = `the call ended with ${code}${reason === '' ? '' : `: ${reason}`}`;
       if (code === LOST && !this.#wasOpen)
         this.#failure = new ConnectionLostError(

@@ -162,7 +162,7 @@ export { otherWork, WorkQueue } from '../platform/work-queue.ts';
 export { newInvocationId, reportTo, reportUnlessStopped, within } from '../platform/platform.ts';
 export { storageFailure } from '../platform/storage-failure.ts';
 export { checkArgument, checkName, nameFault } from '../session/check-name.ts';
-export { faultOfLeftRun, isCancelledRequest, MAX_RUN_ATTEMPTS } from '../session/open-run.ts';
+export { faultOfLostRun, isCancelledRequest, MAX_RUN_ATTEMPTS } from '../session/open-run.ts';
 export { checkToolCall, ledgerCallId, type ToolLedger } from '../session/tool-ledger.ts';
 export { isPromiseLike } from '../session/maybe-promise.ts';
 export { SESSION_RECORD_VERSION } from '../session/session-record.ts';

@@ -23,7 +23,7 @@ export interface OpenRunState {
  * Returns the reason to close an open run that its process left, in place of resuming it. Undefined for a run to resume.
  * @param maxAttempts number of attempts after which a run is given up
  */
-export function faultOfLeftRun(
+export function faultOfLostRun(
   { resumable, attempts }: OpenRunState,
   maxAttempts: number = MAX_RUN_ATTEMPTS,
 ): string | undefined {

@@ -1,3 +1,3 @@
 // Parts of the runner package that other Eventloom packages build on. Not for users: names here change without notice.
 
-export { leftCalls, type LeftCalls, respondTo } from '../left-calls.ts';
+export { callsToRespondTo, type CallsToRespondTo, respondTo } from '../last-responses.ts';

@@ -26,7 +26,7 @@ import {
   type PluginManager,
 } from '@eventloom/core/internal';
 import { coveredUntil } from '../event-committer.ts';
-import { storeLeftResponses } from '../left-calls.ts';
+import { storeLastResponses } from '../last-responses.ts';
 import type { Runner } from '../runner.ts';
 import type { LoadedSession } from '../session-loader.ts';
 import type { SessionLock } from '../session-lock.ts';
@@ -155,7 +155,7 @@ async function storeClosing(
   const loaded = { session, derived };
   const how = isCancelling ? 'cancelled' : 'failed';
   const ended = { lock, loaded, invocationId, root: agent, how, params } as const;
-  const error = await storeLeftResponses(ended, async (ending) => {
+  const error = await storeLastResponses(ended, async (ending) => {
     // A run that was aborted keeps its end, also if its waiting calls are cancelled later.
     let end = outcome.state === 'completed' ? undefined : last;
     if (!end) ending.push((end = createErrorEvent(params(appName), code, reason)));

@@ -7,7 +7,7 @@ import {
   ShuttingDownError,
   UnfinishedRunError,
 } from '@eventloom/core';
-import { faultOfLeftRun, RUN_CONFIG_DEFAULTS } from '@eventloom/core/internal';
+import { faultOfLostRun, RUN_CONFIG_DEFAULTS } from '@eventloom/core/internal';
 import type { RunAsyncParams, RunRequest } from '../run-request.ts';
 import type { Runner } from '../runner.ts';
 import { closeRun } from './close-run.ts';
@@ -31,7 +31,7 @@ export async function endOpenRun(
   if (onBusy === 'interrupt') reason = 'another run of the session interrupted the run';
   else if (onOpenRun === 'finish') {
     const params = { runConfig: { onBusy, busyWaitMs, onOpenRun: 'reject' }, bounds } as const;
-    const fault = faultOfLeftRun(run, bounds?.maxRunAttempts) ?? (await finish(runner, run, params, abortSignal));
+    const fault = faultOfLostRun(run, bounds?.maxRunAttempts) ?? (await finish(runner, run, params, abortSignal));
     if (fault === undefined) return;
     reason = fault;
   }

@@ -57,7 +57,7 @@ interface FrameEncoder {
  * treat a frame with `error` as the end of the run. Events are therefore written without `error`; their `errorCode` and
  * `errorMessage` contain the same.
  */
-const ADK_FRAMES: FrameEncoder = {
+const PLAIN_FRAMES: FrameEncoder = {
   encode: (json) => `data: ${json.includes(END_OF_ERROR_KEY) ? withoutErrorDetails(json) : json}\n\n`,
 };
 
@@ -89,8 +89,8 @@ export function isOfModel({ type = '', code = type }: { readonly type?: string; 
   return MODEL_ENDS.includes(code);
 }
 
-/** Creates the `SSE_FRAMES` of an ADK runner, without errors that are only events. */
-export function adkSseFrames(): SseFormat {
+/** Creates the `SSE_FRAMES` of an app whose runner is the one of `@eventloom/adk`, without errors that are only events. */
+export function framesOfAdkRunner(): SseFormat {
   let last = '{}';
   return new SseFormat({
     encode(json, position) {
@@ -99,7 +99,7 @@ export function adkSseFrames(): SseFormat {
       // The failure of a workflow has another code than the event of the node whose model failed.
       const isRepeated = error && isOfModel(error) && errorCode === (JSON.parse(json) as { code?: unknown }).code;
       last = json;
-      return isRepeated ? '' : ADK_FRAMES.encode(json, position);
+      return isRepeated ? '' : PLAIN_FRAMES.encode(json, position);
     },
   });
 }
@@ -219,8 +219,8 @@ class SseSink implements RunSink {
   }
 }
 
-/** The frames for clients of the ADK: see `ADK_FRAMES`. */
-export const SSE_FRAMES: SseFormat = new SseFormat(ADK_FRAMES);
+/** The frames for clients that request no numbers, such as those of the ADK: see `PLAIN_FRAMES`. */
+export const SSE_FRAMES: SseFormat = new SseFormat(PLAIN_FRAMES);
 
 /** Frames as server-sent events with their numbers, which clients send as `Last-Event-ID`. */
 export const NUMBERED_SSE_FRAMES: SseFormat = new SseFormat({

@@ -19,7 +19,7 @@ import { errorResponse, errorStatus } from '../http/error-response.ts';
 import { jsonTextResponse, runPath } from '../http/responses.ts';
 import {
   ADK_RUNNER,
-  adkSseFrames,
+  framesOfAdkRunner,
   EVENT_IDS_HEADER,
   INVOCATION_ID_HEADER,
   invocationHeader,
@@ -140,7 +140,7 @@ async function runSse(request: ServerRequest): Promise<Response> {
   if (requested.failure) return failedResponse(request, requested.run.log, requested.failure);
   // A client requests numbers with the header; an EventSource sends `Last-Event-ID` when it reconnects.
   const hasEventIds = headers.get(EVENT_IDS_HEADER) === '1' || headers.has('Last-Event-ID');
-  const plain = ADK_RUNNER in runnerOf(request.server, body.appName) ? adkSseFrames() : SSE_FRAMES;
+  const plain = ADK_RUNNER in runnerOf(request.server, body.appName) ? framesOfAdkRunner() : SSE_FRAMES;
   request.quota.count('reservedReaders', -1);
   const read = await readRequestedRun(request, requested, hasEventIds ? NUMBERED_SSE_FRAMES : plain);
   return sseResponse(read.invocationId, read.body ?? '');
@@ -197,7 +197,7 @@ async function startRun(request: ServerRequest): Promise<Response> {
 async function recordedState(request: ServerRequest, log: RunLog): Promise<RunState> {
   const { invocationId, key, end } = log;
   const recorded: RunState = { invocationId, state: 'running' };
-  if (!end || end.kind === 'left') return recorded;
+  if (!end || end.kind === 'continues') return recorded;
   try {
     return await request.server.runs.follower.state(request.runner(), key, invocationId);
   } catch (error) {
@@ -247,7 +247,7 @@ function failedResponse({ server: { runs } }: ServerRequest, log: RunLog, failur
 
 /** Returns the invocation id of the run that prevents the requested run, or of the requested run itself if that continues. */
 function runToFollow(runs: RunHub, { key, invocationId, end }: RunLog, failure: Error): string | undefined {
-  if (end?.kind === 'left') return invocationId;
+  if (end?.kind === 'continues') return invocationId;
   if (UnfinishedRunError.isInstance(failure)) return failure.run.invocationId;
   if (RequestKnownError.isInstance(failure)) return failure.invocationId;
   return SessionBusyError.isInstance(failure) ? runs.holderOf(key) : undefined;

@@ -36,8 +36,8 @@ export function reportFailure(
   { invocationId, key: { sessionId } }: RunLog,
   { kind, failure }: LogEnd,
 ): void {
-  const cause = kind === 'left' ? failure.cause : failure;
-  if (kind === 'left' && StorageError.isInstance(cause)) {
+  const cause = kind === 'continues' ? failure.cause : failure;
+  if (kind === 'continues' && StorageError.isInstance(cause)) {
     const run = `the run ${invocationId} of session ${JSON.stringify(sessionId)}`;
     report(new StorageError(`${run} stays open: ${cause.message}`, { cause }));
   } else report(cause);
@@ -84,7 +84,7 @@ export async function endOfFailedRun(
     }
     // The same request was sent before, and its message is stored.
     log.invocationId = stored;
-    return { kind: 'left', failure: openRunError(failure) };
+    return { kind: 'continues', failure: openRunError(failure) };
   } catch (error) {
     return { kind: 'refused', failure: toError(error) };
   }
@@ -119,17 +119,17 @@ async function endOfOpenRun(
   failure: Error,
   service: BaseSessionService,
 ): Promise<LogEnd> {
-  const isLeft = hub.isDraining && service.endsWithProcess;
+  const losesSessions = hub.isDraining && service.endsWithProcess;
   try {
-    if (isLeft) await hub.unfinished.close(run.log, LOST_SESSIONS);
-    const mayHaveEnded = isLeft || MAY_BE_LOST.some((type) => type.isInstance(failure));
+    if (losesSessions) await hub.unfinished.close(run.log, LOST_SESSIONS);
+    const mayHaveEnded = losesSessions || MAY_BE_LOST.some((type) => type.isInstance(failure));
     const end = mayHaveEnded ? await endInSession(hub, run.log, service) : undefined;
     if (end) return end;
   } catch (error) {
     hub.report(error);
   }
   if (run.isCancelled) hub.unfinished.noteCancelled(run.log);
-  return { kind: 'left', failure: openRunError(failure) };
+  return { kind: 'continues', failure: openRunError(failure) };
 }
 
 /** Copies the end of a run from its session to its log. Resolves to undefined while the run is open. */
@@ -149,7 +149,7 @@ async function endInSession(
 export function endOfUnconfirmedRun({ hasBegun, log: { requestId } }: ActiveRun): LogEnd {
   const failure = new StorageError('the storage did not answer before the server shut down');
   return hasBegun
-    ? { kind: 'left', failure: openRunError(failure) }
+    ? { kind: 'continues', failure: openRunError(failure) }
     : { kind: 'refused', failure: unconfirmedStart(failure, requestId) };
 }
 

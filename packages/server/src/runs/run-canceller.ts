@@ -118,7 +118,7 @@ export class RunCanceller {
     // The session still has an open run if its end could not be stored, or its agent takes long to close. A run that has ended may have
     // calls that wait for answers.
     const { end } = log;
-    const isInSession = end?.kind === 'left' || (run.hasBegun && end?.kind !== 'deleted');
+    const isInSession = end?.kind === 'continues' || (run.hasBegun && end?.kind !== 'deleted');
     // The message may be stored, or its client may send it again.
     if (!isInSession && StorageError.isInstance(end?.failure))
       throw new StorageError('the storage did not answer the start or the cancellation of the run', {

@@ -124,7 +124,7 @@ export class RunFollower {
     const { key, invocationId, isCopy, end, lastPosition, gonePosition } = log;
     // The log of a run in another process may be behind that run.
     if (offsetOf(position) > offsetOf(lastPosition) && (end || !isCopy)) throw beyondEnd(log, position, lastPosition);
-    if (end && end.kind !== 'left' && position >= lastPosition) return { invocationId, body: undefined };
+    if (end && end.kind !== 'continues' && position >= lastPosition) return { invocationId, body: undefined };
     if (position >= gonePosition) return { invocationId, body: this.#readers.join(log, position, format) };
     const untilPosition = eventPosition(offsetOf(lastPosition));
     const stored =
@@ -190,7 +190,7 @@ export class RunFollower {
     const untilPosition = failure?.position ?? lastPosition;
     const log = new RunLog(this.#memory, { key, invocationId, isCopy: true });
     log.startAfter(untilPosition);
-    log.endWith(open ? { kind: 'left', failure: openError() } : { kind: 'copied' });
+    log.endWith(open ? { kind: 'continues', failure: openError() } : { kind: 'copied' });
     const pages = storedFrames(sessionService, key, stored, position, lastPosition, failure, format.readsUser);
     const first = await this.#readers.nextPage(key.userId, pages);
     if (first.done === true && !open) return { invocationId, body: undefined };
@@ -286,7 +286,7 @@ export class RunFollower {
 
   /** Stops following runs of other processes. */
   stop(): void {
-    for (const log of this.#mirrors.values()) log.endWith({ kind: 'left', failure: openError() });
+    for (const log of this.#mirrors.values()) log.endWith({ kind: 'continues', failure: openError() });
   }
 }
 

@@ -97,7 +97,9 @@ describe('a run', () => {
       }
       await log.ended;
       expect(keptOf(log)).toEqual(isEnded ? ['1 one', '2 two'] : ['1 one']);
-      expect([log.end?.kind, log.earlyEnd?.code]).toEqual(isEnded ? ['copied', undefined] : ['left', 'RUN_GOES_ON']);
+      expect([log.end?.kind, log.earlyEnd?.code]).toEqual(
+        isEnded ? ['copied', undefined] : ['continues', 'RUN_GOES_ON'],
+      );
     },
   );
 

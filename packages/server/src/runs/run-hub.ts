@@ -221,7 +221,7 @@ export class RunHub {
     if (end.kind === 'refused' && run.isCancelled) log.invocationId = run.waitingId ?? log.invocationId;
     log.endWith(end);
     switch (end.kind) {
-      case 'left':
+      case 'continues':
         log.release();
         break;
       case 'deleted':

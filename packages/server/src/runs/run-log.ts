@@ -25,7 +25,7 @@ export type LogEnd =
   /** The frames of the end are copies, from the session or from another process. `failure`: why this process stopped the run. */
   | { readonly kind: 'copied'; readonly failure?: Error | undefined }
   /** The run continues in another process, or later. The failure is not a frame, because the run has further events. */
-  | { readonly kind: 'left'; readonly failure: EventloomError }
+  | { readonly kind: 'continues'; readonly failure: EventloomError }
   /** The session was deleted during the run. */
   | { readonly kind: 'deleted'; readonly failure: Error }
   /** The run ended before its message was stored. After a StorageError the message may be stored nevertheless. */
@@ -98,7 +98,7 @@ export class RunLog implements RelayedLog {
 
   /** See `RelayedLog`. Others read `end`. */
   get earlyEnd(): EventloomError | undefined {
-    return this.end?.kind === 'left' ? this.end.failure : undefined;
+    return this.end?.kind === 'continues' ? this.end.failure : undefined;
   }
 
   /** The number of kept frames. */
@@ -134,7 +134,7 @@ export class RunLog implements RelayedLog {
   /** Ends the log. Readers can still read the remaining frames. */
   endWith(end: LogEnd): void {
     this.end = end;
-    if (end.failure && end.kind !== 'copied' && end.kind !== 'left')
+    if (end.failure && end.kind !== 'copied' && end.kind !== 'continues')
       this.#push(this.#nextChunk(), JSON.stringify(errorBody(end.failure)));
     this.#firstFrame.resolve();
     this.#ended.resolve();

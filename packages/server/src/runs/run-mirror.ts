@@ -60,7 +60,7 @@ export class RunMirror implements LogMirror {
         report(error);
         const isDeleted = SessionNotFoundError.isInstance(error);
         const failure = isDeleted ? runNotFound(log.key, log.invocationId) : openError();
-        if (!log.end) log.endWith({ kind: 'left', failure });
+        if (!log.end) log.endWith({ kind: 'continues', failure });
       }
       if (this.#reading === reading) this.#reading = undefined;
     });
@@ -87,10 +87,10 @@ export class RunMirror implements LogMirror {
     const { key, invocationId } = log;
     try {
       const stored = await service.findRun({ ...key, id: invocationId });
-      if (!stored) log.endWith({ kind: 'left', failure: runNotFound(key, invocationId) });
+      if (!stored) log.endWith({ kind: 'continues', failure: runNotFound(key, invocationId) });
       else if (stored.open) {
         const isNotBegun = await readNotBegun(service, key, stored);
-        log.endWith({ kind: 'left', failure: isNotBegun ? notBegun(invocationId) : error });
+        log.endWith({ kind: 'continues', failure: isNotBegun ? notBegun(invocationId) : error });
       } else {
         await copyEnd(service, log, stored);
         log.endWith({ kind: 'copied' });
@@ -98,7 +98,7 @@ export class RunMirror implements LogMirror {
     } catch (failure) {
       report(failure);
     }
-    if (!log.end) log.endWith({ kind: 'left', failure: error });
+    if (!log.end) log.endWith({ kind: 'continues', failure: error });
   }
 }
 

@@ -326,7 +326,7 @@ export class RunReader {
 
 /** Returns the end of the stream of a log that has ended. A run that continues has an error, which is not one of its frames. */
 function endOf({ key, invocationId, end }: RunLog): StreamEnd {
-  if (end?.kind !== 'left') return {};
+  if (end?.kind !== 'continues') return {};
   const run = RunGoesOnError.isInstance(end.failure) ? { run: runPath(key, invocationId) } : {};
   return { error: { ...errorBody(end.failure), ...run }, reconnects: true };
 }

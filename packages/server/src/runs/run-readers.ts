@@ -49,7 +49,8 @@ export class RunReaders {
       );
     }
     log.wasRead = true;
-    const isWhole = log.end && log.end.kind !== 'left' && !earlier && log.chars < MAX_WRITE_CHARS && !this.#isDraining;
+    const isWhole =
+      log.end && log.end.kind !== 'continues' && !earlier && log.chars < MAX_WRITE_CHARS && !this.#isDraining;
     const from = position ?? log.beginPosition;
     if (isWhole && from >= log.gonePosition) return format.whole(log.framesAfter(from, Infinity));
     const reader = new RunReader(this, platform, log, position, earlier);

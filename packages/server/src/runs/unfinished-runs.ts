@@ -7,7 +7,7 @@ import {
   type SessionKey,
   StorageError,
 } from '@eventloom/core';
-import { faultOfLeftRun, reasonOf } from '@eventloom/core/internal';
+import { faultOfLostRun, reasonOf } from '@eventloom/core/internal';
 import type { Runner } from '@eventloom/runner';
 import { ServerBusyError } from '../errors.ts';
 import type { ServerLimits } from '../server-limits.ts';
@@ -131,7 +131,7 @@ export class UnfinishedRuns {
   async resume(runner: Runner, key: SessionKey, id: string): Promise<void> {
     const { hub, limits, platform } = this.#params;
     const { invocationId = '', open } = (await runner.sessionService.findRun({ ...key, id })) ?? {};
-    if (!open || isHeld(open, platform.now()) || faultOfLeftRun(open, limits.maxRunAttempts)) return;
+    if (!open || isHeld(open, platform.now()) || faultOfLostRun(open, limits.maxRunAttempts)) return;
     if (hub.inFlightRun(key, invocationId)) return;
     void this.#startResumed(runner, { ...key, invocationId, ...open }, 'queue');
     await hub.inFlightRun(key, invocationId)?.whenBegun();
@@ -273,7 +273,7 @@ export class UnfinishedRuns {
     const { action, limits } = this.#params;
     return action === 'close'
       ? 'its process ended before the run, or lost its storage, and this server does not resume such runs'
-      : faultOfLeftRun(run, limits.maxRunAttempts);
+      : faultOfLostRun(run, limits.maxRunAttempts);
   }
 
   /** Resumes or closes a run that a search found, unless its session is locked. Reports a failure. @throws StorageError */
@@ -282,7 +282,7 @@ export class UnfinishedRuns {
       // The session of a cancelled run may still be locked for the attempt that was cancelled.
       if (await this.#cancelled.close(run)) return;
       // To resume or close a run that was cancelled since the page was read would open it again for a moment.
-      if (!(await this.#isLeft(runner, run))) return;
+      if (!(await this.#isLost(runner, run))) return;
       // A client resumes it. A run that cannot be resumed is closed, because nobody else ends it.
       if (this.#params.action === 'leave' && run.resumable) return;
       const fault = this.#faultOf(run);
@@ -338,8 +338,8 @@ export class UnfinishedRuns {
 
   /** Resumes a run by adding it to the queue of messages for its session. */
   async #resumeInLine(runner: Runner, run: OpenRun): Promise<void> {
-    const isLeft = await this.#isLeft(runner, run);
-    if (isLeft && !this.#isStopped) void this.#startResumed(runner, run, 'queue');
+    const isLost = await this.#isLost(runner, run);
+    if (isLost && !this.#isStopped) void this.#startResumed(runner, run, 'queue');
   }
 
   /** Reports a failure of this work, and makes `stop` wait for the work. Never rejects. */
@@ -357,7 +357,7 @@ export class UnfinishedRuns {
     } catch (error) {
       if (!isElsewhere(error)) throw error;
       const isRefused = SessionBusyError.isInstance(error) && onBusy === 'reject';
-      if (isRefused && (await this.#isLeft(runner, run))) await this.#close(runner, run, reason, 'queue');
+      if (isRefused && (await this.#isLost(runner, run))) await this.#close(runner, run, reason, 'queue');
     }
   }
 
@@ -365,7 +365,7 @@ export class UnfinishedRuns {
    * True if the run is open and no process holds its session, so that only queued messages are before it. None of them begins before the
    * run has ended: each is refused immediately, until the queue reaches the run.
    */
-  async #isLeft({ sessionService }: Runner, { invocationId, ...key }: RunKey): Promise<boolean> {
+  async #isLost({ sessionService }: Runner, { invocationId, ...key }: RunKey): Promise<boolean> {
     const found = await sessionService.findRun({ ...key, id: invocationId });
     return found?.open !== undefined && !isHeld(found.open, this.#params.platform.now());
   }

@@ -33,7 +33,7 @@ import {
   type WorkQueue,
 } from '@eventloom/core/internal';
 import type { Runner } from '@eventloom/runner';
-import { leftCalls, type LeftCalls, respondTo } from '@eventloom/runner/internal';
+import { callsToRespondTo, type CallsToRespondTo, respondTo } from '@eventloom/runner/internal';
 import { CHARS_PER_SLICE } from '../http/in-slices.ts';
 import { quotedName } from '../http/request-body.ts';
 import { existsError } from './create-session.ts';
@@ -261,7 +261,7 @@ function closingEvents(
     });
     const respond = (
       how: 'waits' | 'completed',
-      left: LeftCalls = leftCalls(calls, { invocationId, root, how }),
+      left: CallsToRespondTo = callsToRespondTo(calls, { invocationId, root, how }),
     ): void => {
       for (const response of respondTo(left, { invocationId, how, params }, IN_PROGRESS)) {
         closing.push(response);

@@ -25,8 +25,8 @@ import type { LoadedSession } from './session-loader.ts';
 import type { SessionLock } from './session-lock.ts';
 
 /**
- * A run, or an agent that a tool or a graph ran in it, that leaves calls without a response when it ends. A run that
- * begins to wait leaves some too.
+ * The run or the agent (one that a tool or a graph ran) that ends, or the run that begins to wait, with what is needed to
+ * respond to its calls.
  */
 export interface Ended {
   readonly lock: SessionLock;
@@ -43,45 +43,45 @@ export interface Ended {
 }
 
 /**
- * Stores responses to the calls that what ended leaves: see `leftCalls`. If the results of finished calls are too large for the session,
- * the responses say so, because a call without a response would keep the run open.
+ * Stores a response for each call that has none when a run or an agent ends: see `callsToRespondTo`. If the results of finished calls are
+ * too large for the session, the responses say so, because a call without a response would keep the run open.
  *
  * @param store stores the events, one for the calls of each reply; called a second time, without the results, if they are too large
  */
-export async function storeLeftResponses<T>(ended: Ended, store: (responses: Event[]) => Promise<T>): Promise<T> {
+export async function storeLastResponses<T>(ended: Ended, store: (responses: Event[]) => Promise<T>): Promise<T> {
   try {
-    return await store(await leftResponses(ended));
+    return await store(await lastResponses(ended));
   } catch (error) {
     if (!SizeLimitError.isInstance(error)) throw error;
-    return store(await leftResponses(ended, error));
+    return store(await lastResponses(ended, error));
   }
 }
 
 /** Calls that nobody responds to any more. */
-export interface LeftCalls {
+export interface CallsToRespondTo {
   readonly all: ReadonlySet<SessionCall>;
   /** Calls that wait for a client or a person, whose answer would come too late. */
   readonly cancelled: ReadonlySet<SessionCall>;
 }
 
 /**
- * Returns the calls that the end of a run or of an agent leaves without a response. The only place that decides which calls can still be
- * answered. A run that waits leaves the calls of agents whose tool has returned (`isAbandoned`), as the end of these agents would:
+ * Returns the calls that get a response when a run or an agent ends. The only place that decides which calls can still be
+ * answered. A run that begins to wait responds to the calls of agents whose tool has returned (`isCallerDone`):
  *
  * | call                                          | agent ended | run ended               | run cancelled |
  * | --------------------------------------------- | ----------- | ----------------------- | ------------- |
- * | runs, was interrupted, or was approved        | answered    | answered                | answered      |
+ * | runs, was interrupted, or was decided         | answered    | answered                | answered      |
  * | waits, in an agent that a tool or a graph ran | cancelled   | cancelled               | cancelled     |
  * | waits, in a graph or a workflow               |             | cancelled               | cancelled     |
  * | waits, elsewhere                              |             | a later message answers | cancelled     |
  */
-export function leftCalls(
+export function callsToRespondTo(
   calls: Calls,
   { invocationId, root, branch = '', how }: Pick<Ended, 'invocationId' | 'root' | 'branch' | 'how'>,
-): LeftCalls {
+): CallsToRespondTo {
   const isWithin = (call: SessionCall): boolean =>
     how === 'waits'
-      ? isAbandoned(calls, call)
+      ? isCallerDone(calls, call)
       : branch === '' || `${call.event.branch ?? ''}.`.startsWith(`${branch}.`);
   const waiting = calls.waitingIn(invocationId).filter(isWithin);
   const cancelled = new Set(
@@ -100,7 +100,7 @@ export function leftCalls(
  * True for a call of an agent that a tool ran, or of an agent within it, if that tool call has its result: nobody continues the agent.
  * Graph nodes make no calls, so calls of an agent in a node never count.
  */
-export function isAbandoned(calls: Calls, call: SessionCall): boolean {
+export function isCallerDone(calls: Calls, call: SessionCall): boolean {
   return calls.enclosing(call).some((around) => stateOf(around) === 'done');
 }
 
@@ -108,9 +108,9 @@ export function isAbandoned(calls: Calls, call: SessionCall): boolean {
  * @param refused the error with which the session refused the results of finished calls; the responses then have it
  * instead of the results
  */
-async function leftResponses(ended: Ended, refused?: SizeLimitError): Promise<Event[]> {
+async function lastResponses(ended: Ended, refused?: SizeLimitError): Promise<Event[]> {
   const { lock, loaded } = ended;
-  const left = leftCalls(Calls.of(loaded), ended);
+  const left = callsToRespondTo(Calls.of(loaded), ended);
   // A call that a person was asked about is recorded in the run of the answer.
   const answers = [...left.all].flatMap(openAnswers);
   const entries = new Map<string, ToolLedgerEntry>();
@@ -119,9 +119,9 @@ async function leftResponses(ended: Ended, refused?: SizeLimitError): Promise<Ev
   return respondTo(left, ended, { entries, refused });
 }
 
-/** The results that left calls get. */
-interface LeftResults {
-  /** The calls that have begun, by their ids. */
+/** The results that these calls get. */
+interface LastResults {
+  /** The calls that have begun, by `ledgerCallId`. */
   readonly entries: ReadonlyMap<string, ToolLedgerEntry>;
   /** The response to calls without a result. Default: that of `responseAtEnd`. */
   readonly interrupted?: Readonly<Record<string, unknown>>;
@@ -131,9 +131,9 @@ interface LeftResults {
 
 /** Creates the responses to calls that are left, one event for the calls of each reply. */
 export function respondTo(
-  { all, cancelled }: LeftCalls,
+  { all, cancelled }: CallsToRespondTo,
   { invocationId, how, params }: Pick<Ended, 'invocationId' | 'how' | 'params'>,
-  results: LeftResults,
+  results: LastResults,
 ): Event[] {
   const events: Event[] = [];
   for (const [asking, made] of Map.groupBy(all, ({ event }) => event)) {
@@ -155,7 +155,7 @@ function respondToCalls(
   calls: readonly SessionCall[],
   cancelled: ReadonlySet<SessionCall>,
   how: Ended['how'],
-  { entries, interrupted, refused }: LeftResults,
+  { entries, interrupted, refused }: LastResults,
 ): Pick<EventParams, 'content' | 'actions' | 'tags'> | undefined {
   const parts: Part[] = [];
   const changes: Partial<EventActions>[] = [];
