@@ -1,22 +1,19 @@
-import { type EventloomError, type Platform, RunAbortedError, type SessionKey } from '@eventloom/core';
-import type { RunStream } from '@eventloom/runner';
+import { type Event, type EventloomError, type Platform, RunAbortedError, type SessionKey } from '@eventloom/core';
 import { eventPosition, type RunLog } from './run-log.ts';
 
-/** The stream of a run, as an `ActiveRun` records it: without what compilers know only with `esnext.disposable` in `lib`. */
-export interface HostedStream extends Pick<
-  RunStream,
-  | 'invocationId'
-  | 'start'
-  | 'attempt'
-  | 'firstSeq'
-  | 'beginOffset'
-  | 'offset'
-  | 'leavesRunOpen'
-  | 'failure'
-  | 'whenBegun'
-  | 'next'
-  | 'return'
-> {
+/** The stream of a run, as an `ActiveRun` records it: see `RunStream`, whose declaration leaves most of these members out. */
+export interface HostedStream {
+  readonly invocationId: string;
+  readonly start: 'message' | 'answers' | 'resume' | 'live';
+  readonly attempt: number;
+  readonly firstSeq: number;
+  readonly beginOffset: number;
+  readonly offset: number;
+  readonly leavesRunOpen: boolean;
+  readonly failure?: Error | undefined;
+  whenBegun(): Promise<boolean>;
+  next(): Promise<IteratorResult<Event, void>>;
+  return(): Promise<IteratorResult<Event, void>>;
   retry(): HostedStream;
 }
 
