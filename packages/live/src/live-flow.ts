@@ -366,13 +366,13 @@ async function resumeAnswered(
   const stored = session.events.findLast(({ id }) => id === event.id);
   const answered = stored ? Calls.of(invocation).respondedIn(stored) : [];
   for (const theirs of [turn, ...otherAgents(turn, answered)]) {
-    const { toRun } = effectOfAnswers(answered, theirs.context);
-    if (toRun.size === 0) continue;
+    const { toSettle } = effectOfAnswers(answered, theirs.context);
+    if (toSettle.size === 0) continue;
     const prepared = theirs === turn ? undefined : await prepareTools(theirs);
     if (prepared?.changes) await flow.emit(prepared.changes);
     const tools = prepared?.tools ?? ownTools;
-    const calls = Array.from(toRun.values(), ({ call }) => call);
-    running.start({ turn: theirs, tools, eventId: '', calls, answered: toRun });
+    const calls = Array.from(toSettle.values(), ({ call }) => call);
+    running.start({ turn: theirs, tools, eventId: '', calls, answered: toSettle });
   }
 }
 

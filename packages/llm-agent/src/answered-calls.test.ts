@@ -44,7 +44,7 @@ test('the agent waits after the first of two answers and continues after the sec
 
 test('an agent does not wait for the calls of the agent that transferred to it', () => {
   const events = [calling(['a', 'b']), answering('user', 'b')];
-  expect(readAnswers(events, 'other')).toEqual({ toRun: new Map(), waiting: [] });
+  expect(readAnswers(events, 'other')).toEqual({ toSettle: new Map(), waiting: [] });
 });
 
 test('the agent does not wait when one message holds both answers', () => {
@@ -99,7 +99,7 @@ const asking = [functionCallEvent('bot', [CALL]), question, answering('bot', 'a'
 const confirming = functionResponseEvent('user', [{ id: 'q', name: 'f', response: { confirmed: true } }]);
 
 test('an answer resumes only the call of the agent that asked', () => {
-  expect(readAnswers([...asking, confirming], 'bot').toRun.get('a')).toEqual({
+  expect(readAnswers([...asking, confirming], 'bot').toSettle.get('a')).toEqual({
     call: CALL,
     refusal: undefined,
     confirmation: { hint: 'Now?', confirmed: true },
@@ -108,16 +108,16 @@ test('an answer resumes only the call of the agent that asked', () => {
     asked: [question.content?.parts?.[0]?.functionCall],
     earlier: [],
   });
-  expect(readAnswers([...asking, confirming], 'other').toRun.size).toBe(0);
+  expect(readAnswers([...asking, confirming], 'other').toSettle.size).toBe(0);
 });
 
 test('an imported call does not run again, even if its answer was imported too', () => {
   const imported = [...asking, confirming].map((event) => withTag(event, EventTag.imported));
-  expect(readAnswers(imported, 'bot')).toEqual({ toRun: new Map(), waiting: [] });
-  expect(readAnswers([...imported.slice(0, -1), confirming], 'bot').toRun.size).toBe(0);
+  expect(readAnswers(imported, 'bot')).toEqual({ toSettle: new Map(), waiting: [] });
+  expect(readAnswers([...imported.slice(0, -1), confirming], 'bot').toSettle.size).toBe(0);
 });
 
 test('a call that ran again does not run once more when the agent runs again with the same message', () => {
   const answers = readAnswers([...asking, confirming, answering('bot', 'a')], 'bot');
-  expect(answers).toEqual({ toRun: new Map(), waiting: [] });
+  expect(answers).toEqual({ toSettle: new Map(), waiting: [] });
 });

@@ -42,8 +42,8 @@ export type AnsweredCalls = ReadonlyMap<string, AnsweredCall>;
 
 /** The effect of answers on the agent that made the calls. */
 export interface AnswerEffect {
-  /** The calls to run now. */
-  readonly toRun: AnsweredCalls;
+  /** The calls that run again now, or get the refusal as their response. */
+  readonly toSettle: AnsweredCalls;
   /** The other calls of the same replies that still wait for a response or a person. */
   readonly waiting: readonly SessionCall[];
 }
@@ -62,17 +62,17 @@ export async function* finishAnsweredStep(turn: AgentTurn): AsyncGenerator<Event
     first--;
   const messages = new Set([...(resumedLog?.events.filter(isMessage) ?? []), ...events.slice(first, last + 1)]);
   const calls = Calls.of(invocation);
-  const { toRun, waiting } = effectOfAnswers(
+  const { toSettle, waiting } = effectOfAnswers(
     [...messages].flatMap((message) => calls.respondedIn(message)),
     context,
   );
   let end: StepEnd = 'callsModel';
-  if (toRun.size > 0) {
+  if (toSettle.size > 0) {
     const { tools, changes } = await prepareTools(turn);
     if (changes) yield changes;
     const entries = resumedLog ? await ledger.listToolCalls(invocationId) : [];
     const recorded = new Map(entries.map((entry) => [entry.callId, entry]));
-    const outcome = yield* startAnswered({ turn, tools, eventId: '', entries: recorded }, toRun).events();
+    const outcome = yield* startAnswered({ turn, tools, eventId: '', entries: recorded }, toSettle).events();
     if (outcome.event) yield outcome.event;
     end = outcome.end;
   }
@@ -95,8 +95,9 @@ export function startAnswered(batch: Omit<CallBatch, 'calls' | 'answered'>, answ
  * has no response, or a person did not answer a request about a call. Any other call without a response was interrupted
  * and never gets one.
  *
- * A call runs again when all requests about it are answered, or one answer refuses it. Requests of other agents or
- * branches and imported calls are ignored.
+ * A call is settled when all requests about it are answered, or one answer is a no, came too late or has no credential. It
+ * runs again, except in the last two cases: then its response is the `refusal`. Requests of other agents or branches and
+ * imported calls are ignored.
  */
 export function effectOfAnswers(
   answered: readonly SessionCall[],
@@ -105,21 +106,21 @@ export function effectOfAnswers(
   const onBranch = answered.filter((call) => call.branch === branch);
   const calls = new Set(onBranch.map((call) => call.about ?? call).filter(({ isImported }) => !isImported));
   const replies = new Set([...calls].map(({ inReply }) => inReply));
-  const toRun = new Map<string, AnsweredCall>();
+  const toSettle = new Map<string, AnsweredCall>();
   // In the order of the calls, independent of the order of the answers.
   for (const call of [...replies].flat()) {
     if (!calls.has(call) || openRequests(call).some(({ event }) => event.author !== agent.name)) continue;
     const found = toAnsweredCall(call);
-    if (found) toRun.set(call.id, found);
+    if (found) toSettle.set(call.id, found);
   }
   const waits = (call: SessionCall): boolean =>
     call.event.author === agent.name &&
     ((call.isLongRunning && call.responses.length === 0) ||
-      (toRun.get(call.id)?.call !== call.call && stateOf(call) === 'asked'));
-  return { toRun, waiting: [...replies].flat().filter(waits) };
+      (toSettle.get(call.id)?.call !== call.call && stateOf(call) === 'asked'));
+  return { toSettle, waiting: [...replies].flat().filter(waits) };
 }
 
-/** Returns undefined without open requests, and while a request is unanswered and no answer refuses the call. */
+/** Returns undefined without open requests, and while a request is unanswered and no answer settles the call. */
 function toAnsweredCall(call: SessionCall): AnsweredCall | undefined {
   const open = openRequests(call).toReversed();
   const refusal = firstOf(open, refusalIn);

@@ -159,8 +159,8 @@ class OpenStep {
       const running = open.map(({ call }) => call);
       yield* this.#pass(new RunningCalls({ turn: this.#turn, calls: running, tools, eventId, entries, asked }), result);
     }
-    const { toRun } = effectOfAnswers(withRequests(this.#readCalls()).filter(answerOf), this.#context);
-    if (toRun.size > 0) yield* this.#pass(startAnswered({ turn: this.#turn, tools, eventId, entries }, toRun));
+    const { toSettle } = effectOfAnswers(withRequests(this.#readCalls()).filter(answerOf), this.#context);
+    if (toSettle.size > 0) yield* this.#pass(startAnswered({ turn: this.#turn, tools, eventId, entries }, toSettle));
     if (result && this.#turn.agent.mode !== 'task') {
       const hasText = this.#later.at(-1)?.content?.parts?.some(({ text }) => text !== undefined) ?? false;
       if (!hasText) yield toOutputEvent(this.#turn, result.value);

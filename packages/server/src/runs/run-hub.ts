@@ -158,6 +158,7 @@ export class RunHub {
     if (start === 'message') log.publication = this.#relay?.publish(log);
     else if (waitingId !== undefined) log.publication = this.#relay?.publish(waitingRequest(run, waitingId));
     if (quota) quota.holds++;
+    // Before the recording, because the log must know its position before the first event.
     void this.#listOnceBegun(run, quota);
     // Asks the stream for its first event, which starts the run, before it returns.
     void this.#record(run, runner, { finishesOpenRun: finishesOpenRun && !failsOnOpenRun, quota });
