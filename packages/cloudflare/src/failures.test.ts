@@ -94,6 +94,35 @@ test('a missing binding of the users is named, with what to write', async () => 
   expect(reported).toEqual([expect.any(ConfigurationError)]);
 });
 
+test('an invalid configuration answers requests of the Worker itself, too', async () => {
+  const server = createCloudflareServer<CloudflareBindings>({
+    appNames: ['app'],
+    runners: () => [],
+    authenticate: () => jwtAuthenticate({ secret: undefined, issuer: 'issuer', audience: 'agents' }),
+    onError: () => undefined,
+  });
+  const request = new Request('http://localhost/apps/app/users/ann/sessions');
+  const response = await server.fetchAs(countedObjects().bindings, { userId: 'ann' }, request);
+  expect([response.status, await response.json()]).toMatchObject([500, { code: 'CONFIGURATION' }]);
+});
+
+test('a base path with which a route begins is reported once, and /livez still answers', async () => {
+  const reported: unknown[] = [];
+  const { handler } = createCloudflareServer<CloudflareBindings>({
+    appNames: ['app'],
+    runners: () => [],
+    basePath: '/apps',
+    allowUnauthenticated: true,
+    onError: (error) => reported.push(error),
+  });
+  const { bindings } = countedObjects();
+  const ask = (path: string) => handler.fetch(new Request(`https://agents.example${path}`), bindings);
+  for (const path of ['/apps/list-apps', '/list-apps'])
+    expect(await (await ask(path)).json()).toMatchObject({ code: 'CONFIGURATION' });
+  expect(await (await ask('/livez')).json()).toEqual({ status: 'ok' });
+  expect(reported).toEqual([expect.any(ConfigurationError)]);
+});
+
 test('an invalid configuration is the answer below the base path, too', async () => {
   const { handler } = createCloudflareServer<CloudflareBindings>({
     appNames: ['app'],

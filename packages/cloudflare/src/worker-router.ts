@@ -19,7 +19,9 @@ import {
   requireSameUser,
   type Callers,
   type FrontContext,
+  checkBasePath,
   isBasePath,
+  OPEN_API_PATH,
   guardOf,
   guardRequest,
   identifierOf,
@@ -96,6 +98,8 @@ export class WorkerRouter<Env extends CloudflareBindings> {
         { ...own, authenticate: this.#authenticate, webhooks: webhooks?.(env), runners: [] },
         'createCloudflareServer',
       );
+      const ownRoutes = [...serverRoutes, ...userRoutes(own.protocols), ...commonRoutes(own.protocols)];
+      checkBasePath(own.basePath ?? '', [...ownRoutes, ...(own.live?.routes ?? []), { path: OPEN_API_PATH }]);
       ofUsers = userRoutes(own.protocols);
       names = appNames;
       shared = own;
@@ -134,7 +138,8 @@ export class WorkerRouter<Env extends CloudflareBindings> {
       authenticate: this.#authenticate,
       server: this.#front,
       identify: (request) => this.#identify(request),
-      callers: this.callers,
+      // With invalid options the error answers every request, also those of the Worker itself.
+      callers: fault === undefined ? this.callers : new WeakMap(),
       report,
     });
   }

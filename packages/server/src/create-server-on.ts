@@ -2,6 +2,7 @@ import { systemPlatform } from '@eventloom/core';
 import { WorkQueue } from '@eventloom/core/internal';
 import type { Hono } from 'hono';
 import { addRoutes } from './http/add-routes.ts';
+import { checkBasePath } from './http/base-path.ts';
 import { createReporter } from './http/error-response.ts';
 import { LargeResponses } from './http/large-responses.ts';
 import { UserQuotas } from './http/user-quotas.ts';
@@ -123,7 +124,9 @@ export function createServerOn(app: Hono, options: ServerOptions, owner?: string
   ];
   const identify = identifierOf(options, platform);
   const callers: Callers = new WeakMap();
-  addRoutes(app, [...routes, openApiRoute(routes, VERSION, server)], {
+  const allRoutes = [...routes, openApiRoute(routes, VERSION, server)];
+  checkBasePath(server.basePath, allRoutes);
+  addRoutes(app, allRoutes, {
     ...options,
     server,
     identify,

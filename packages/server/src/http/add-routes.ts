@@ -4,7 +4,6 @@ import { cors } from 'hono/cors';
 import { MethodNotAllowedError, RouteNotFoundError } from '../errors.ts';
 import type { FrontContext } from '../server-context.ts';
 import type { ServerOptions } from '../server-options.ts';
-import { checkBasePath } from './base-path.ts';
 import { ServerRequest } from './server-request.ts';
 import { errorResponse } from './error-response.ts';
 import { shownAddress } from './request-body.ts';
@@ -30,13 +29,12 @@ export interface RoutesOptions<Server extends FrontContext> extends Pick<
   readonly report: (error: unknown) => void;
 }
 
-/** Adds routes to an empty router, which answers all other requests with an error. @throws ConfigurationError as `checkBasePath` */
+/** Adds routes to an empty router, which answers all other requests with an error. */
 export function addRoutes<Server extends FrontContext>(
   app: Hono,
   routes: readonly HttpRoute<Server>[],
   options: RoutesOptions<Server>,
 ): void {
-  checkBasePath(options.server.basePath, routes);
   addGuards(app, routes, options);
   const byPath = Map.groupBy(routes, ({ path }) =>
     path.replaceAll(/\{(\w+)\}/g, ':$1').replace(/\{(\w+)\+\}$/, ':$1{.+}'),

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { createServer } from '../create-server.ts';
 import { checkBasePath, isBasePath, pathBelow } from './base-path.ts';
 
 test.each([
@@ -34,4 +35,8 @@ describe('checkBasePath', () => {
   test.each(['', '/agents', '/ru', '/run/agents'])('accepts %j', (basePath) => {
     expect(() => checkBasePath(basePath, routes)).not.toThrow();
   });
+});
+
+test.each(['/apps', '/openapi.json'])('a server is not created with the base path %s', (basePath) => {
+  expect(() => createServer({ runners: [], basePath })).toThrow('is also the beginning of the route');
 });

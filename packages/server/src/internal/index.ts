@@ -2,7 +2,7 @@
 
 export type { FrontContext } from '../server-context.ts';
 export { createSmallRouter, createSmallServer } from '../small-router.ts';
-export { isBasePath } from '../http/base-path.ts';
+export { checkBasePath, isBasePath } from '../http/base-path.ts';
 export type { ServerRequest } from '../http/server-request.ts';
 export type { CountLimits } from '../http/request-body.ts';
 export { checkCounts, parseJson, quotedName } from '../http/request-body.ts';
@@ -19,7 +19,7 @@ export { GRACE_MS } from '../runs/run-hub.ts';
 export { runPath } from '../http/responses.ts';
 export { findTakenRun, readEnd } from '../runs/stored-frames.ts';
 export { isLiveRequest, liveProtocolOf } from '../live-endpoint.ts';
-export { openApiRoute } from '../openapi/open-api-document.ts';
+export { OPEN_API_PATH, openApiRoute } from '../openapi/open-api-document.ts';
 export { serverRoutes } from '../routes/server-routes.ts';
 export { commonRoutes, requireOwner, userRoutes } from '../routes/user-routes.ts';
 export { boundsOf, mergeLimits } from '../server-limits.ts';

@@ -232,6 +232,8 @@ function withProperties(schema: object, properties: Schema): Schema {
   return { ...schema, properties: { ...own, ...properties } };
 }
 
+export const OPEN_API_PATH = '/openapi.json';
+
 /** Creates the route of the OpenAPI document, which describes these routes and itself. The document is built at the first request. */
 export function openApiRoute(
   routes: readonly RouteSpec[],
@@ -241,7 +243,7 @@ export function openApiRoute(
   let text: string | undefined;
   const route: HttpRoute<FrontContext> = {
     method: 'get',
-    path: '/openapi.json',
+    path: OPEN_API_PATH,
     operationId: 'openApi',
     summary: 'This document',
     response: { schema: { type: 'object' } },
