@@ -204,17 +204,27 @@ describe('a run', () => {
     expect(requests).toHaveLength(2);
   });
 
-  test('is followed for as long as the server says that another process continues it', async () => {
-    let asked = 0;
-    const end = `data: ${JSON.stringify({ error: 'not yet', code: 'RUN_GOES_ON' })}\n\n`;
-    const network: Network = async (request, forward) => {
-      const answer = await forward(request);
-      return ++asked > 8 || !request.url.includes('/run') ? answer : new Response(end, { headers: answer.headers });
-    };
-    const { session } = startServer(SCRIPT, { tools: [look], network, retry: { attempts: 3 } });
-    expect(texts(await read(session.run('What color?')))).toEqual(WHOLE);
-    expect(asked).toBe(9);
-  });
+  test.each([1, 2, 3])(
+    'is followed, ever more slowly, for as long as another process continues it, with %i attempts',
+    async (attempts) => {
+      let asked = 0;
+      const end = `data: ${JSON.stringify({ error: 'not yet', code: 'RUN_GOES_ON' })}\n\n`;
+      const network: Network = async (request, forward) => {
+        const answer = await forward(request);
+        return ++asked > 8 || !request.url.includes('/run') ? answer : new Response(end, { headers: answer.headers });
+      };
+      const timers = vi.spyOn(globalThis, 'setTimeout');
+      const retry = { attempts, firstDelayMs: 1, maxDelayMs: 4 };
+      const { session } = startServer(SCRIPT, { tools: [look], network, retry });
+      expect(texts(await read(session.run('What color?')))).toEqual(WHOLE);
+      expect(asked).toBe(9);
+      const delays = timers.mock.calls
+        .map(([, delayMs = 0]) => delayMs)
+        .filter((delayMs) => delayMs >= 2 && delayMs <= 4);
+      expect(delays.length).toBeGreaterThan(3);
+      timers.mockRestore();
+    },
+  );
 
   test('fails at once, like a read of a session, if the server answers with a page', async () => {
     const page = (): Response => new Response('<!doctype html>', { headers: { 'content-type': 'text/html' } });

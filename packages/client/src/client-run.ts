@@ -176,7 +176,8 @@ export class ClientRun implements AsyncIterable<Event> {
     // Until the server has accepted the message, nothing stops the attempts.
     let stop = body ? undefined : signal;
     try {
-      for (let attempt = 0; attempt < attempts; attempt++) {
+      // Each attempt waits longer than the one before. Attempts without an answer of the run are counted apart.
+      for (let attempt = 0, unanswered = 0; unanswered < attempts; attempt++, unanswered++) {
         onConnection?.('connecting');
         await http.wait(attempt, retryAfter, stop);
         retryAfter = 0;
@@ -201,12 +202,13 @@ export class ClientRun implements AsyncIterable<Event> {
             if (item instanceof ServerError) {
               if (frame.id || !RUN_CONTINUES.test(item.serverCode)) throw item;
               failure = item;
-              // The server answers, and the run may work for long without an event. Such an attempt does not count.
-              if (item.serverCode === 'RUN_GOES_ON') attempt = Math.min(attempt, attempts - 2);
+              // The server answers, and the run may work for long without an event.
+              if (item.serverCode === 'RUN_GOES_ON') unanswered = -1;
               break;
             }
             this.#lastEventId = frame.id ?? this.#lastEventId;
             attempt = 0;
+            unanswered = 0;
             if (item.object === 'runner.completion') isComplete = true;
             else yield item;
             signal?.throwIfAborted();
