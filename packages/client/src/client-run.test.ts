@@ -170,7 +170,7 @@ describe('a run', () => {
       await gate.reached;
       let shown = reduceEvents(emptyConversation, (await session.get()).events);
       const seen = new Set<string>();
-      for await (const event of session.follow(run.invocationId ?? '')) {
+      for await (const event of session.follow(run.id)) {
         shown = reduceEvents(shown, [event]);
         seen.add(
           shown.messages.map(({ parts }) => parts.map((part) => ('text' in part ? part.text : part.type))).join(', '),
