@@ -8,7 +8,7 @@ import {
   StorageError,
   toError,
 } from '@eventloom/core';
-import { readWithoutState } from '@eventloom/core/internal';
+import { isCancelledRequest, readWithoutState } from '@eventloom/core/internal';
 import { RunGoesOnError } from '../errors.ts';
 import type { RunHub } from './run-hub.ts';
 import type { ActiveRun } from './active-run.ts';
@@ -46,7 +46,8 @@ export function reportFailure(
 /**
  * Decides how the log of a run ends whose stream threw. Readers get a failure only if it is final: the session has the failure, or
  * has nothing of the run. An open run, and a refused run whose message is stored, get RUN_GOES_ON. A run that another process has ended
- * gets its end. A request that was cancelled before its run began is recorded as cancelled.
+ * gets its end. A request that was cancelled before its run began is recorded as cancelled, unless a copy of it has begun in another
+ * process: the client is to follow that run.
  */
 export async function endOfFailedRun(
   hub: FailureHub,
@@ -70,9 +71,13 @@ export async function endOfFailedRun(
   const { requestId } = log;
   try {
     if (!asksToSendAgain) {
+      if (!run.isCancelled || requestId === undefined) return { kind: 'refused', failure };
       // Copies of the request may wait in other processes, and its client may send it again.
-      if (run.isCancelled && requestId !== undefined) await service.cancelRequest({ ...log.key, id: requestId });
-      return { kind: 'refused', failure };
+      const recorded = await service.cancelRequest({ ...log.key, id: requestId });
+      if (!recorded || isCancelledRequest(recorded)) return { kind: 'refused', failure };
+      // A copy has begun, and may have completed before it can be cancelled.
+      log.invocationId = recorded.invocationId;
+      return { kind: 'continues', failure: openRunError(failure) };
     }
     // Without a request id, a message that answers or resumes cannot be distinguished from other messages of its run.
     const id = requestId ?? (run.start === 'message' ? stream.invocationId : undefined);

@@ -128,7 +128,8 @@ export class RunCanceller {
     const { invocationId } = log;
     const stored = await runner.sessionService.findRun({ ...key, id: invocationId });
     if (!stored) throw runNotFound(key, invocationId);
-    return this.#cancelStored(runner, key, stored);
+    // A copy of the request began the run in another process.
+    return run.hasBegun ? this.#cancelStored(runner, key, stored) : this.#cancelRecorded(runner, key, stored);
   }
 
   /**
