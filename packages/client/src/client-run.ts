@@ -77,8 +77,9 @@ interface RunParams {
 
 /**
  * A run on the server. Iterating yields its events, each once, however often the connection is lost; the run begins with the iteration.
- * A message with answers to requests is the first event, once the server has accepted it; other messages of the user are not repeated.
- * When the reader leaves early the run continues on the server. Iterate only once; `session.follow` reads a run again.
+ * A message with answers to requests is the first event, once the server has accepted it; other messages of the user are not repeated. A
+ * run that is followed has the answers of all clients. When the reader leaves early the run continues on the server. Iterate only once;
+ * `session.follow` reads a run again.
  *
  * @throws ServerError while iterating, if the server refuses the request or the run fails
  * @throws ConnectionLostError while iterating

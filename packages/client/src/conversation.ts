@@ -114,7 +114,7 @@ export interface PersonRequest {
   readonly args?: Readonly<Record<string, unknown>> | undefined;
   /**
    * Bookkeeping of `reduceEvents`, not for display: the newest event with a response of the call. A run that is
-   * followed has the response, and not the answer before it.
+   * followed from a position after the answer has the response, and not the answer.
    */
   readonly responded?: Event;
 }

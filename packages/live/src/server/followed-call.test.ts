@@ -3,8 +3,7 @@ import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { createServer } from '@eventloom/server';
 import { InMemorySessionService } from '@eventloom/sessions';
-import { ScriptedLiveModel, ScriptedModel } from '@eventloom/testing';
-import { FunctionTool } from '@eventloom/tools';
+import { ScriptedLiveModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { live } from '../live.ts';
 import { LiveRequestQueue } from '../live-request-queue.ts';
@@ -65,28 +64,3 @@ test.each(['typed', 'spoken'])(
       expect(await follow(runner, stream.invocationId, id)).toEqual(frames.slice(index + 1));
   },
 );
-
-test('a client that follows a text run gets neither its message nor the answers to it, as its sender did not', async () => {
-  const pay = new FunctionTool({
-    name: 'pay',
-    description: '',
-    requireConfirmation: true,
-    execute: () => ({ paid: true }),
-  });
-  const model = new ScriptedModel([{ calls: [{ name: 'pay' }] }, 'Paid.']);
-  const sessionService = new InMemorySessionService();
-  const agent = new LlmAgent({ name: 'helper', model, tools: [pay] });
-  const config = { appName: 'app', agent, sessionService, autoCreateSession: true, resumable: true };
-  const runner = new Runner(config);
-  let asked = '';
-  let invocationId = '';
-  for await (const event of runner.runAsync({ ...IDS, newMessage: user('Pay') })) {
-    ({ invocationId } = event);
-    asked = event.longRunningToolIds?.[0] ?? asked;
-  }
-  const functionResponse = { id: asked, name: 'adk_request_confirmation', response: { confirmed: true } };
-  for await (const event of runner.runAsync({ ...IDS, newMessage: { role: 'user', parts: [{ functionResponse }] } }))
-    expect(event.invocationId).toBe(invocationId);
-  const frames = await follow(runner, invocationId);
-  expect(frames.map(({ event }) => event.author)).not.toContain('user');
-});

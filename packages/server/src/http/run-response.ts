@@ -46,8 +46,8 @@ interface FrameEncoder {
    * @param position undefined for an error that is not a frame of the run: the stream ends, and the run may continue
    */
   encode(json: string, position: number | undefined): string;
-  /** See `RunFormat`. */
-  readonly readsUser?: boolean;
+  /** True to write what the user said, typed and answered: see `RunFrame.isOfUser`. Default false. */
+  readonly hasUser?: boolean;
   /** Text that is written when the stream ends. */
   readonly end?: string | undefined;
 }
@@ -115,13 +115,10 @@ export class SseFormat implements RunFormat<SseBody> {
     this.#encoder = encoder;
   }
 
-  get readsUser(): boolean {
-    return this.#encoder.readsUser === true;
-  }
-
   whole(frames: readonly RunFrame[]): SseBody {
     let text = '';
-    for (const { position, json } of frames) text += this.#encoder.encode(json, position);
+    for (const { position, json, isOfUser } of frames)
+      if (!isOfUser || this.#encoder.hasUser) text += this.#encoder.encode(json, position);
     return text + (this.#encoder.end ?? '');
   }
 
@@ -159,7 +156,8 @@ class SseSink implements RunSink {
   /** @throws SlowReaderError, and the errors of the protocol's encoder */
   send(frames: readonly RunFrame[], end?: StreamEnd): 'nothing' | 'sent' | 'ended' {
     let text = '';
-    for (const { position, json } of frames) text += this.#encoder.encode(json, position);
+    for (const { position, json, isOfUser } of frames)
+      if (!isOfUser || this.#encoder.hasUser) text += this.#encoder.encode(json, position);
     const isLast = end !== undefined && text.length <= MAX_WRITE_CHARS;
     if (isLast) text += this.#endOf(end);
     if (text !== '') this.#write(text);
@@ -224,7 +222,7 @@ export const SSE_FRAMES: SseFormat = new SseFormat(PLAIN_FRAMES);
 
 /** Frames as server-sent events with their numbers, which clients send as `Last-Event-ID`. */
 export const NUMBERED_SSE_FRAMES: SseFormat = new SseFormat({
-  readsUser: true,
+  hasUser: true,
   encode: (json, position) =>
     position === undefined ? `data: ${json}\n\n` : `id: ${formatPosition(position)}\ndata: ${json}\n\n`,
 });

@@ -12,7 +12,7 @@ import { AppNotFoundError, BodyTooLargeError, RunEventNotFoundError } from '../e
 import type { FollowedRun } from '../runs/run-follower.ts';
 import type { RunFormat } from '../runs/run-reader.ts';
 import type { ActiveRun } from '../runs/active-run.ts';
-import { eventPosition } from '../runs/run-log.ts';
+import { eventPosition, MESSAGE_POSITION } from '../runs/run-log.ts';
 import type { FrontContext, ServerContext } from '../server-context.ts';
 import type { ServerRequest } from './server-request.ts';
 import { requireSameUser } from './request-guard.ts';
@@ -183,8 +183,9 @@ export function readRequestedRun<Body>(
   const { log, key } = run;
   if (!known) return { invocationId: log.invocationId, body: runs.readers.read(log, undefined, format) };
   const { invocationId, offset } = known;
+  const position = eventPosition(offset) || MESSAGE_POSITION;
   return runs.follower
-    .follow(runnerOf(server, key.appName), key, invocationId, eventPosition(offset), format)
+    .follow(runnerOf(server, key.appName), key, invocationId, position, format)
     .catch((error: unknown) => {
       // No event follows an answer while its run waits for further ones.
       if (RunEventNotFoundError.isInstance(error)) return { invocationId, body: undefined };

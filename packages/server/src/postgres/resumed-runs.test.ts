@@ -1,3 +1,4 @@
+import { serializeEvent } from '@eventloom/core';
 import { LongRunningFunctionTool } from '@eventloom/tools';
 import { Gate, type ScriptedStep } from '@eventloom/testing';
 import { expect, test } from 'vitest';
@@ -42,8 +43,13 @@ test.each(['a', 'b'] as const)(
     const rest = await reading.rest();
     const stored = before.slice(before.indexOf('id: 1\n'));
     expect(rest).toContain('"ready"');
-    expect(await new SseText(followed).rest()).toBe(rest);
+    // Only the client that sent the answer does not get it.
+    const session = await servers.sessions.getSession({ appName: 'app', userId: 'ann', sessionId: 's' });
+    const event = session?.events[2];
+    if (!event) return expect.unreachable();
+    const answered = `id: 2\ndata: ${serializeEvent(event)}\n\n`;
+    expect(await new SseText(followed).rest()).toBe(answered + rest);
     expect(Number(lastIdOf(rest))).toBeGreaterThan(Number(lastIdOf(before)));
-    await expect.poll(async () => (await other.send(path)).text()).toBe(stored + rest);
+    await expect.poll(async () => (await other.send(path)).text()).toBe(stored + answered + rest);
   },
 );

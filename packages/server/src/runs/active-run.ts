@@ -1,5 +1,5 @@
 import { type Event, type EventloomError, type Platform, RunAbortedError, type SessionKey } from '@eventloom/core';
-import { eventPosition, type RunLog } from './run-log.ts';
+import { eventPosition, MESSAGE_POSITION, type RunLog } from './run-log.ts';
 
 /** The stream of a run, as an `ActiveRun` records it: see `RunStream`, whose declaration leaves most of these members out. */
 export interface HostedStream {
@@ -92,7 +92,9 @@ export class ActiveRun {
     const { log } = this;
     log.invocationId = stream.invocationId;
     log.attempt = stream.attempt;
+    // Readers get answers from the session.
     if (stream.beginOffset > 0) log.startAfter(eventPosition(stream.beginOffset));
+    else if (this.start === 'answers') log.startAfter(MESSAGE_POSITION);
     this.#begun?.resolve(true);
   }
 

@@ -2,7 +2,7 @@ import type { BaseSessionService, RunRecord, SessionKey } from '@eventloom/core'
 import { readWithoutState } from '@eventloom/core/internal';
 import { RunEventNotFoundError, RunEventsGoneError, RunRelayError } from '../errors.ts';
 import type { ActiveRun } from './active-run.ts';
-import { eventPosition, formatPosition, offsetOf, RunLog } from './run-log.ts';
+import { eventPosition, formatPosition, MESSAGE_POSITION, offsetOf, RunLog } from './run-log.ts';
 import type { HostedRunner, RunHub, RunHubOptions } from './run-hub.ts';
 import { notBegun, openError, RunMirror, runNotFound } from './run-mirror.ts';
 import { type RunMemory, runName } from './run-memory.ts';
@@ -126,11 +126,11 @@ export class RunFollower {
     if (offsetOf(position) > offsetOf(lastPosition) && (end || !isCopy)) throw beyondEnd(log, position, lastPosition);
     if (end && end.kind !== 'continues' && position >= lastPosition) return { invocationId, body: undefined };
     if (position >= gonePosition) return { invocationId, body: this.#readers.join(log, position, format) };
-    const untilPosition = eventPosition(offsetOf(lastPosition));
+    const untilPosition = Math.max(eventPosition(offsetOf(lastPosition)), MESSAGE_POSITION);
     const stored =
       untilPosition < gonePosition ? undefined : await sessionService.findRun({ ...key, id: invocationId });
     if (!stored) throw goneError(log);
-    const pages = storedFrames(sessionService, key, stored, position, untilPosition, undefined, format.readsUser);
+    const pages = storedFrames(sessionService, key, stored, position, untilPosition);
     return { invocationId, body: this.#readers.join(log, position, format, { pages, untilPosition }) };
   }
 
@@ -173,7 +173,7 @@ export class RunFollower {
     if (open && isNotBegun(stored, session)) throw notBegun(id);
     // The process of the run was killed before it stored the message.
     if (session.lastSeq < firstSeq && !stored.end) throw runNotFound(key, id);
-    const end = open ? undefined : await readEnd(sessionService, key, stored, format.readsUser);
+    const end = open ? undefined : await readEnd(sessionService, key, stored);
     const storedOffset = Math.max(stored.end?.lastSeq ?? session.lastSeq, firstSeq) - firstSeq;
     const lastPosition = end?.eventPosition ?? eventPosition(storedOffset);
     // Chunks have positions up to that of the last stored event, including an event that readers do not get because it
@@ -191,7 +191,7 @@ export class RunFollower {
     const log = new RunLog(this.#memory, { key, invocationId, isCopy: true });
     log.startAfter(untilPosition);
     log.endWith(open ? { kind: 'continues', failure: openError() } : { kind: 'copied' });
-    const pages = storedFrames(sessionService, key, stored, position, lastPosition, failure, format.readsUser);
+    const pages = storedFrames(sessionService, key, stored, position, lastPosition, failure);
     const first = await this.#readers.nextPage(key.userId, pages);
     if (first.done === true && !open) return { invocationId, body: undefined };
     const earlier: EarlierFrames = { first: first.value, pages, untilPosition };

@@ -7,9 +7,9 @@ export type ReadFrame = Omit<RunFrame, 'position'> & Partial<RunFrame>;
 /** The frames of a run, several at a time. A heartbeat is an empty list. */
 type FramesBody = ReadableStream<readonly ReadFrame[]> | readonly ReadFrame[];
 
-/** The frames themselves, for code of this process. */
+/** The frames themselves without those of the user, for code of this process. */
 export const FRAMES: RunFormat<FramesBody> = {
-  whole: (frames) => frames,
+  whole: withoutUser,
   open: (reader: RunReader) =>
     new ReadableStream<readonly ReadFrame[]>(
       {
@@ -21,6 +21,10 @@ export const FRAMES: RunFormat<FramesBody> = {
     ),
 };
 
+function withoutUser(frames: readonly RunFrame[]): readonly RunFrame[] {
+  return frames.some(({ isOfUser }) => isOfUser) ? frames.filter(({ isOfUser }) => !isOfUser) : frames;
+}
+
 class FrameSink implements RunSink {
   readonly #controller: ReadableStreamDefaultController<readonly ReadFrame[]>;
   readonly hasParts = false;
@@ -30,7 +34,8 @@ class FrameSink implements RunSink {
   }
 
   send(frames: readonly RunFrame[], end?: StreamEnd): 'nothing' | 'sent' | 'ended' {
-    const all = end?.error ? [...frames, { json: JSON.stringify(end.error) }] : frames;
+    const read = withoutUser(frames);
+    const all = end?.error ? [...read, { json: JSON.stringify(end.error) }] : read;
     if (all.length > 0) this.#controller.enqueue(all);
     if (end) return 'ended';
     return all.length > 0 ? 'sent' : 'nothing';

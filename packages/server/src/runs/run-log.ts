@@ -127,7 +127,7 @@ export class RunLog implements RelayedLog {
     if (event.content === undefined && isBookkeeping(event)) return 0;
     this.hasEvents = true;
     const json = event.partial === true ? this.#chunkWriter.write(event) : serializeEvent(event);
-    this.#push(isStored ? eventPosition(offset) : this.#nextChunk(), json);
+    this.#push({ position: isStored ? eventPosition(offset) : this.#nextChunk(), json });
     return json.length;
   }
 
@@ -135,7 +135,7 @@ export class RunLog implements RelayedLog {
   endWith(end: LogEnd): void {
     this.end = end;
     if (end.failure && end.kind !== 'copied' && end.kind !== 'continues')
-      this.#push(this.#nextChunk(), JSON.stringify(errorBody(end.failure)));
+      this.#push({ position: this.#nextChunk(), json: JSON.stringify(errorBody(end.failure)) });
     this.#firstFrame.resolve();
     this.#ended.resolve();
     this.publication?.notify();
@@ -158,10 +158,10 @@ export class RunLog implements RelayedLog {
 
   /** Adds frames of another process, or of the session, that the log does not have yet. */
   copy(frames: readonly RunFrame[]): void {
-    for (const { position, json } of frames) {
-      if (position <= this.lastPosition) continue;
-      this.#offset = offsetOf(position);
-      this.#push(position, json);
+    for (const frame of frames) {
+      if (frame.position <= this.lastPosition) continue;
+      this.#offset = offsetOf(frame.position);
+      this.#push(frame);
     }
   }
 
@@ -196,8 +196,9 @@ export class RunLog implements RelayedLog {
     return chunkPosition(this.#offset, this.attempt, ++this.#chunks);
   }
 
-  #push(position: number, json: string): void {
-    this.#frames.push({ position, json });
+  #push(frame: RunFrame): void {
+    const { position, json } = frame;
+    this.#frames.push(frame);
     this.lastPosition = position;
     this.chars += json.length;
     if (json.length > this.largestChars) this.largestChars = json.length;
@@ -234,6 +235,12 @@ export function chunkPosition(offset: number, attempt: number, chunk: number): n
   const behind = ((Math.max(attempt - 1, 0) % EPOCH_CYCLE) + 1) * PER_ATTEMPT + chunk;
   return offset * PER_EVENT + Math.min(behind, PER_EVENT - 1);
 }
+
+/**
+ * The position of the message that began a run, for readers that get it: before the first chunk, because a reader at 0 has nothing. Readers
+ * get a message with answers, and all messages of a live run.
+ */
+export const MESSAGE_POSITION: number = chunkPosition(0, 1, 0);
 
 /** Returns the offset in the run of the newest stored event at or before a position. */
 export function offsetOf(position: number): number {

@@ -25,11 +25,6 @@ export interface EarlierFrames {
 
 /** The form in which a reader gets the frames of a run: the body of a response (`SseFormat`), or the frames (`FRAMES`). */
 export interface RunFormat<Body> {
-  /**
-   * True: frames that are read from the session include what the user said, typed or answered in a live run.
-   * Default false.
-   */
-  readonly readsUser?: boolean;
   /** Returns all frames of a run that has ended. */
   whole(frames: readonly RunFrame[]): Body;
   /** Returns a stream that the reader fills: it gives the reader a sink, and passes on when the client reads or leaves. */

@@ -8,6 +8,11 @@ export interface RunFrame {
    */
   readonly position: number;
   readonly json: string;
+  /**
+   * True for an event with what the user said, typed or answered: only streams with numbers have it. Absent in frames of a process, because
+   * a log begins after the message of its run; the session has it.
+   */
+  readonly isOfUser?: boolean;
 }
 
 /** The log of a run of this process, for a relay to read. */

@@ -23,7 +23,7 @@ import {
   readStreamed,
   readWithoutState,
 } from '@eventloom/core/internal';
-import { chunkPosition, eventPosition, offsetOf, type RunLog } from './run-log.ts';
+import { chunkPosition, eventPosition, MESSAGE_POSITION, offsetOf, type RunLog } from './run-log.ts';
 import type { RunFrame } from './run-relay.ts';
 
 /**
@@ -130,16 +130,8 @@ interface EndOfFrames {
   readonly frame?: RunFrame;
 }
 
-/**
- * Finds the end of the frames of a run: at the number in its record, or at its last event if the record has no number.
- * @param readsUser true for a reader that gets the user's own events too, which may be the last ones of a live run
- */
-export async function readEnd(
-  service: BaseSessionService,
-  key: SessionKey,
-  run: RunRecord,
-  readsUser: boolean = false,
-): Promise<EndOfFrames> {
+/** Finds the end of the frames of a run: at the number in its record, or at its last event if the record has no number. */
+export async function readEnd(service: BaseSessionService, key: SessionKey, run: RunRecord): Promise<EndOfFrames> {
   const { invocationId, firstSeq, end } = run;
   let untilSeq = end?.lastSeq ?? Infinity;
   let userOffset = 0;
@@ -161,7 +153,7 @@ export async function readEnd(
     const userIndex = events.findLastIndex(
       (event, at) => isOwn(event) && isOfCaller(event, first + at - firstSeq, isLive),
     );
-    if (readsUser && userIndex >= 0) userOffset = Math.max(userOffset, first + userIndex - firstSeq);
+    if (userIndex >= 0) userOffset = Math.max(userOffset, first + userIndex - firstSeq);
     const last = events[index];
     if (last) {
       const read = await toRead(service, key, last, { seq: first, events });
@@ -196,7 +188,6 @@ function endAt(
  *
  * @param untilPosition position of the last event; default: the end of the session
  * @param end the last frame of a run that ended there
- * @param readsUser true yields the user's own events too: see `RunFormat`
  * @throws SessionNotFoundError if the session is deleted in the meantime
  */
 export async function* storedFrames(
@@ -206,9 +197,8 @@ export async function* storedFrames(
   position: number,
   untilPosition: number = Infinity,
   end?: RunFrame,
-  readsUser: boolean = false,
 ): AsyncGenerator<readonly RunFrame[], void, undefined> {
-  const afterSeq = firstSeq + (readsUser && position === 0 ? -1 : offsetOf(position));
+  const afterSeq = firstSeq + (position < MESSAGE_POSITION ? -1 : offsetOf(position));
   const untilSeq = firstSeq + offsetOf(untilPosition);
   const isOwn = (event: Event): boolean => event.invocationId === invocationId;
   for await (const page of eventPages(service, key, { afterSeq, untilSeq })) {
@@ -216,13 +206,12 @@ export async function* storedFrames(
     const isLive = page.events.some((event) => isOwn(event) && isOfLiveRun(event));
     for (const [index, event] of page.events.entries()) {
       const offset = page.seq + index - firstSeq;
-      const isUsers = readsUser && isOwn(event) && isOfCaller(event, offset, isLive);
-      if (!isUsers && !isReadEvent(event, invocationId)) continue;
+      const isOfUser = isOwn(event) && isOfCaller(event, offset, isLive);
+      if (!isOfUser && !isReadEvent(event, invocationId)) continue;
       const read = await toRead(service, key, event, page);
       if (!read) continue;
-      // The position of the first event is that of a reader which has nothing.
-      const at = offset === 0 ? chunkPosition(0, 1, 1) : eventPosition(offset);
-      frames.push({ position: at, json: serializeEvent(read) });
+      const frame = { position: eventPosition(offset) || MESSAGE_POSITION, json: serializeEvent(read) };
+      frames.push(isOfUser ? { ...frame, isOfUser } : frame);
     }
     if (frames.length > 0) yield frames;
   }
@@ -267,16 +256,15 @@ function isReadEvent(event: Event, invocationId: string): boolean {
 }
 
 /**
- * True for an event with what the user said, typed or answered in a live run. False for messages and answers of text runs, which the client
- * that sent them shows.
+ * True for an event with what the user said, typed or answered. False for the message that began a text run, which the client that sent it
+ * shows, unless it has answers: the requests of an earlier run wait without it.
  * @param isLive true if the run is known to be live
  */
 function isOfCaller({ author, content, inputTranscription }: Event, offset: number, isLive: boolean): boolean {
   if (author !== 'user') return false;
   if (inputTranscription) return true;
-  // In a text run the first event has the message, and later ones have answers.
   const parts = content?.parts ?? [];
-  return parts.length > 0 && (isLive || (offset > 0 && parts.some(({ text }) => text !== undefined)));
+  return parts.length > 0 && (isLive || offset > 0 || parts.some(({ functionResponse }) => functionResponse));
 }
 
 /** True for an event that only live runs have. */
