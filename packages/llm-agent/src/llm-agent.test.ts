@@ -153,6 +153,7 @@ test.each([
   ['a function as a tool', { tools: [() => 1] }, 'write new FunctionTool({'],
   ['two tools with the same name', { tools: [toolOf('f'), toolOf('f')] }, 'agent "bot": two tools have the name "f"'],
   ['an invalid schema', { outputSchema: 'text' }, 'agent "bot": outputSchema: expected a schema'],
+  ['a type that does not exist', { outputSchema: { type: 'objekt' } }, 'outputSchema: there is no type "objekt"'],
   ['a function as a schema', { outputSchema: () => ({}) }, 'outputSchema: expected a schema, got a function; write'],
 ])('LlmAgent throws a ConfigurationError for %s', (_, config, message) => {
   expect(() => agentOf(config)).toThrow(ConfigurationError);

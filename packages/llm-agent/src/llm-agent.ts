@@ -160,6 +160,7 @@ export class LlmAgent extends BaseAgent {
     this.endsWithReply = this.afterAgentCallback.length === 0 && this.runAsyncImpl === LlmAgent.prototype.runAsyncImpl;
     this.outputValueSchema =
       config.outputSchema === undefined ? undefined : new ValueSchema(config.outputSchema, `${owner}: outputSchema`);
+    this.outputValueSchema?.requireKnownTypes();
   }
 
   get '~eventloom.llm-agent'(): true {

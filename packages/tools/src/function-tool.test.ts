@@ -216,6 +216,21 @@ test.each([
     { name: 'f', description: '', parameters: { city: z.string() }, execute: answer },
     'write z.object({ city: … })',
   ],
+  [
+    'a type that JSON Schema does not have',
+    { name: 'f', description: '', parameters: { type: 'objekt' }, execute: answer },
+    'tool "f": parameters: there is no type "objekt" in JSON Schema; write one of string, number',
+  ],
+  [
+    'such a type in a property',
+    {
+      name: 'f',
+      description: '',
+      parameters: { type: 'OBJECT', properties: { days: { type: 'array', items: { type: ['int', 'null'] } } } },
+      execute: answer,
+    },
+    'tool "f": parameters.days.items: there is no type "int"',
+  ],
   ['no function', { name: 'f', description: '' }, 'tool "f": execute: expected a function'],
   [
     'no schema',

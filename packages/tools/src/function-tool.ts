@@ -174,6 +174,7 @@ export class FunctionTool<P extends ToolInputParameters = undefined> extends Bas
     this.#requireConfirmation = requireConfirmation;
     this.#parameters = parameters === undefined ? undefined : new ValueSchema(parameters, `${owner}: parameters`);
     this.#parameters?.requireObject();
+    this.#parameters?.requireKnownTypes();
   }
 
   get '~eventloom.function-tool'(): true {

@@ -3,6 +3,7 @@ import {
   BaseToolset,
   ConfigurationError,
   encodeBase64,
+  EventloomError,
   type FunctionDeclaration,
   type RunAsyncToolRequest,
   type ToolProcessLlmRequest,
@@ -129,6 +130,10 @@ function toKeys(keys: string | readonly string[]): readonly string[] {
   return typeof keys === 'string' ? keys.split('+') : keys;
 }
 
+/** Codes for the colours of a terminal, which Playwright writes into its errors. */
+// oxlint-disable-next-line no-control-regex
+const COLOURS = /\u001b\[[\d;]*m/g;
+
 /** Width and height of the screen in the coordinates of models. */
 const MODEL_SCREEN = 1000;
 const WIDTHS: ReadonlySet<string> = new Set(['x', 'destination_x']);
@@ -250,11 +255,11 @@ class ComputerUseTool extends BaseTool {
   }
 
   override async runAsync({ args, toolContext }: RunAsyncToolRequest): Promise<unknown> {
+    const { computer } = this.#options;
     const checked = await this.#parameters.check(args);
     if ('issues' in checked)
-      return { error: `the arguments of ${this.name} are not valid: ${checked.issues.join('; ')}` };
+      return this.#failure(`the arguments of ${this.name} are not valid: ${checked.issues.join('; ')}`);
     const decision = safetyDecision(args);
-    const { computer } = this.#options;
     const { toolConfirmation, actions } = toolContext;
     if (decision !== undefined && !toolConfirmation) {
       toolContext.requestConfirmation({ hint: decision });
@@ -263,17 +268,29 @@ class ComputerUseTool extends BaseTool {
       return undefined;
     }
     if (decision !== undefined && toolConfirmation?.confirmed !== true)
-      return { error: 'This tool call is rejected.', url: (await computer.currentState()).url };
+      return this.#failure('This tool call is rejected.');
     await computer.prepare(toolContext);
     const acknowledged = decision === undefined ? {} : { safety_acknowledgement: 'true' };
     const refusal = this.name === 'navigate' ? await this.#refusal(args['url']) : undefined;
-    // The service refuses a response without the URL of the page.
-    if (refusal !== undefined) return { error: refusal, url: (await computer.currentState()).url, ...acknowledged };
-    const { screenshot, url } = await this.#action.run(computer, this.#inPixels(args));
+    if (refusal !== undefined) return this.#failure(refusal, acknowledged);
+    let state: ComputerState;
+    try {
+      state = await this.#action.run(computer, this.#inPixels(args));
+    } catch (error) {
+      // The model can act on what the browser says, such as an address that does not answer, and on nothing else.
+      if (toolContext.abortSignal.aborted || EventloomError.isInstance(error)) throw error;
+      return this.#failure(toError(error).message.replaceAll(COLOURS, ''), acknowledged);
+    }
+    const { screenshot, url } = state;
     return toolResult({
       response: { url, ...acknowledged },
       parts: [{ inlineData: { mimeType: 'image/png', data: encodeBase64(screenshot) } }],
     });
+  }
+
+  /** Returns the response for an action that was not done. The service refuses a response without the URL of the page. */
+  async #failure(error: string, acknowledged: object = {}): Promise<object> {
+    return { error, url: (await this.#options.computer.currentState()).url, ...acknowledged };
   }
 
   async #refusal(url: unknown): Promise<string | undefined> {

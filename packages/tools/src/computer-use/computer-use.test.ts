@@ -14,6 +14,8 @@ import {
 class RecordingBrowser implements PlaywrightBrowser {
   readonly steps: unknown[][] = [];
   filter: ((route: PlaywrightRoute) => Promise<void>) | undefined;
+  /** The error with which `goto` fails. */
+  refused: string | undefined;
   #url = 'about:blank';
 
   readonly #record =
@@ -36,6 +38,7 @@ class RecordingBrowser implements PlaywrightBrowser {
       },
       keyboard: { press: record('press'), type: record('type') },
       goto: (url) => {
+        if (this.refused !== undefined) return Promise.reject(new Error(this.refused));
         this.#url = url;
         return record('goto')(url);
       },
@@ -166,6 +169,7 @@ test('invalid arguments are answered with the reason, and no action is performed
     error: expect.stringMatching(
       /^the arguments of click_at are not valid: .*required property "y".*x: Instance type "string"/,
     ),
+    url: 'about:blank',
   });
   expect(steps).toEqual([]);
 });
@@ -178,6 +182,13 @@ test.each(['http://127.0.0.1:8080/', 'http://169.254.169.254/', 'file:///etc/pas
     expect(steps).toEqual([]);
   },
 );
+
+test('an action that fails in the browser is answered with its error, without colours, and the open page', async () => {
+  const given = setUp({}, { allowPrivateNetworkAccess: true });
+  given.browser.refused = 'page.goto: \u001b[2mnet::ERR_CONNECTION_REFUSED\u001b[22m';
+  const { response } = await act('navigate', { url: 'http://localhost:1/' }, given);
+  expect(response).toEqual({ error: 'page.goto: net::ERR_CONNECTION_REFUSED', url: 'about:blank' });
+});
 
 test('navigate opens local pages if the options allow them', async () => {
   const given = setUp({}, { allowPrivateNetworkAccess: true });

@@ -73,6 +73,14 @@ export class ValueSchema {
     );
   }
 
+  /**
+   * Refuses a JSON Schema with a type that does not exist: no value would ever match it.
+   * @throws ConfigurationError
+   */
+  requireKnownTypes(): void {
+    if (!isLibrarySchema(this.#schema)) checkTypes(this.#schema as JsonSchema, this.#owner, []);
+  }
+
   /** Checks a value. Returns a promise only if the schema checks asynchronously. @throws ConfigurationError for an invalid JSON Schema */
   check(value: unknown): SchemaCheck | Promise<SchemaCheck> {
     const validate = this.#validate;
@@ -129,6 +137,29 @@ function checkKeywords(schema: object, owner: string): void {
       ? `${owner}: expected a schema, got an object of schemas; write z.object({ ${property}: … })`
       : `${owner}: expected a schema, got an object without JSON Schema keywords; write { type: 'object', properties: { ${property}: { type: 'string' } } }, or z.object({ ${property}: z.string() })`,
   );
+}
+
+const TYPES = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'];
+
+/** True for a type of JSON Schema, in lower case or in upper case as in the dialect of `@google/genai`. */
+function isType(type: unknown): boolean {
+  return typeof type === 'string' && (TYPES.includes(type.toLowerCase()) || type === 'TYPE_UNSPECIFIED');
+}
+
+/** Checks the types of a schema, its properties and its items. @throws ConfigurationError */
+function checkTypes(schema: JsonSchema, owner: string, path: readonly string[]): void {
+  const { type, properties, items } = schema;
+  const unknown = [type ?? []].flat().find((each) => !isType(each));
+  if (unknown !== undefined)
+    throw new ConfigurationError(
+      `${[owner, ...path].join('.')}: there is no type ${JSON.stringify(unknown)} in JSON Schema; write one of ${TYPES.join(', ')}`,
+    );
+  // A schema that contains itself is refused when it is converted.
+  if (path.length > 10) return;
+  if (isRecord(properties))
+    for (const [name, property] of Object.entries(properties))
+      if (isRecord(property)) checkTypes(property, owner, [...path, name]);
+  if (isRecord(items)) checkTypes(items, owner, [...path, 'items']);
 }
 
 /** The types in JSON Schema and zod whose values are never objects. */
