@@ -6,7 +6,7 @@ import {
   type InvocationContext,
   type LiveRequest,
 } from '@eventloom/core';
-import { createErrorEvent, sessionKeyOf } from '@eventloom/core/internal';
+import { createErrorEvent, type SessionCall, sessionKeyOf } from '@eventloom/core/internal';
 import { isFrameworkPart } from '@eventloom/llm-agent/internal';
 
 /** A written request: a turn, or responses to calls. */
@@ -26,9 +26,9 @@ export async function acceptWritten(context: InvocationContext, request: Written
       ? request.content
       : { role: 'user', parts: request.toolResponses.map((functionResponse) => ({ functionResponse })) };
   try {
-    const { message: content, answers } = await context.invocation.host.readMessage(context, given);
+    const { message: content, calls, answers } = await context.invocation.host.readMessage(context, given);
     await answers?.keepCredentials(sessionKeyOf(context.session));
-    return { event: context.createEvent({ author: 'user', content }), sent: toModelRequest(content) };
+    return { event: context.createEvent({ author: 'user', content }), sent: toModelRequest(content, calls) };
   } catch (error) {
     if (!InvalidMessageError.isInstance(error)) throw error;
     return { event: createRefusal(context, error), sent: undefined };
@@ -40,11 +40,18 @@ export function createRefusal(context: InvocationContext, { code, message }: Eve
   return createErrorEvent({ ...context.createEvent(), partial: true }, code, message);
 }
 
-/** Returns the message as the model gets it. Answers to requests to a person are for the runtime alone. */
-function toModelRequest({ role = 'user', parts = [] }: Content): LiveRequest | undefined {
-  if (!parts.some((part) => part.functionResponse)) return { content: { role, parts } };
-  const toolResponses = parts.flatMap((part) =>
-    part.functionResponse && !isFrameworkPart(part) ? [part.functionResponse] : [],
+/**
+ * Returns the message as the model gets it. Answers to the runtime's requests to a person are for the runtime alone.
+ * @param calls the calls that the responses answer, in the order of the responses
+ */
+function toModelRequest(
+  { role = 'user', parts = [] }: Content,
+  calls: readonly SessionCall[],
+): LiveRequest | undefined {
+  const responses = parts.filter((part) => part.functionResponse);
+  if (responses.length === 0) return { content: { role, parts } };
+  const toolResponses = responses.flatMap((part, index) =>
+    part.functionResponse && !isFrameworkPart(part, calls[index]?.call) ? [part.functionResponse] : [],
   );
   return toolResponses.length > 0 ? { toolResponses } : undefined;
 }

@@ -372,6 +372,21 @@ test('a result of a long-running call arrives by the queue, and a response to an
   expect(model.connections[0]?.sent).toHaveLength(2);
 });
 
+test('the answer to a question that the model asked with a tool adk_request_input is sent to the model', async () => {
+  const ask = new LongRunningFunctionTool({ name: 'adk_request_input', description: '', execute: () => undefined });
+  const { model, queue, stream } = await liveScenario({
+    model: [[{ heard: 'content' }, call('adk_request_input', 'c1'), { heard: 'toolResponses' }, END]],
+    agent: { tools: [ask] },
+  });
+  queue.sendContent(user('order'));
+  const answer = { id: 'c1', name: 'adk_request_input', response: { result: 'blue' } };
+  for await (const event of stream) {
+    if (event.longRunningToolIds) queue.sendToolResponse(answer);
+    if (event.turnComplete) queue.close();
+  }
+  expect(model.connections[0]?.sent[1]).toEqual({ toolResponses: [answer] });
+});
+
 test('a tool that ends the invocation ends the run, and its connection, without an error', async () => {
   const stop = new FunctionTool({
     name: 'stop',

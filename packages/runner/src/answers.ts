@@ -42,7 +42,6 @@ type JsonRecord = Readonly<Record<string, unknown>>;
 
 /** A checked message, matched to the calls that it answers: one call for each of its function responses, in their order. */
 export interface MatchedMessage extends CheckedMessage {
-  readonly calls: readonly SessionCall[];
   readonly answers: PersonAnswers | undefined;
 }
 

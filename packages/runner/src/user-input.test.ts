@@ -1,7 +1,8 @@
-import { InvalidMessageError } from '@eventloom/core';
+import { type Content, InvalidMessageError } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { AgentTool } from '@eventloom/multi-agent';
 import { ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { LongRunningFunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import {
@@ -15,6 +16,7 @@ import {
   setUp,
   textsOf,
 } from './fixtures/asking-run.ts';
+import { scripted } from './fixtures/scenario.ts';
 
 describe.each([false, true])('a tool that calls requestInput (resumable run: %s)', (resumable) => {
   test('pauses the run and has the answer when it runs again', async () => {
@@ -176,6 +178,37 @@ test('a model gets neither input requests nor their answers', async () => {
     expect(JSON.stringify(contents)).not.toContain('adk_request_input');
   await run(agentOf('bot', [{ text: 'ok', expect: { matches } }]), answer(asked, 'large'));
 });
+
+describe.each([false, true])(
+  'a model that asks by itself, with a tool adk_request_input (resumable run: %s)',
+  (resumable) => {
+    const tools = [
+      new LongRunningFunctionTool({
+        name: 'adk_request_input',
+        description: 'Asks the user.',
+        parameters: z.object({ message: z.string() }),
+        execute: (_args, context) => {
+          context.actions.skipSummarization = true;
+        },
+      }),
+    ];
+    const asks = {
+      calls: [{ id: 'q', name: 'adk_request_input', args: { message: 'Which?' } }],
+    } satisfies ScriptedStep;
+    const agent = (...steps: ScriptedStep[]) => scripted('bot', steps, { tools });
+
+    test('reads its question and the answer, now and in later turns', async () => {
+      const { run } = await setUp({ resumable });
+      const asked = await run(agent(asks));
+      const matches = ({ contents }: { readonly contents: readonly Content[] }): void => {
+        const parts = contents.flatMap((content) => content.parts ?? []);
+        expect(parts.slice(1, 3)).toEqual([{ functionCall: asks.calls[0] }, answerPart('q', { result: 'blue' })]);
+      };
+      await run(agent({ text: 'ok', expect: { matches } }), answer(asked, 'blue'));
+      await run(agent({ text: 'ok', expect: { matches } }));
+    });
+  },
+);
 
 test('a tool inside AgentTool can request input in a resumable run, and gets an error otherwise', async () => {
   const tree = (lead: ScriptedStep[], helper: ScriptedStep[]) =>

@@ -59,7 +59,7 @@ const HOST: RunHost = {
   runSubInvocation: () => {
     throw new ConfigurationError('runSubInvocation: an agent can be run within a run only by a runner');
   },
-  readMessage: async (_context, message) => ({ message, answers: undefined }),
+  readMessage: async (_context, message) => ({ message, calls: [], answers: undefined }),
 };
 
 class SilentAgent extends BaseAgent {

@@ -19,11 +19,14 @@ import type { AbortGuard } from './abort-guard.ts';
 import type { DerivedValues } from './derived-values.ts';
 import type { InvocationContext } from './invocation-context.ts';
 import type { InvocationLog } from './invocation-log.ts';
+import type { SessionCall } from '../calls/calls.ts';
 import type { InTurn, SubInvocation } from './sub-invocation.ts';
 
 /** A message that was checked, in its stored form. */
 export interface CheckedMessage {
   readonly message: Content;
+  /** The calls that its responses answer, in the order of the responses. */
+  readonly calls: readonly SessionCall[];
   /** The answers in it to calls and to requests that tools made; undefined if it has none. */
   readonly answers:
     | {

@@ -196,6 +196,7 @@ export {
   INTERRUPTED_BY_COPY,
   INTERRUPTED_CALL,
   isPersonRequest,
+  isQuestionOfModel,
   isReservedToolName,
   isToolName,
   isTransfer,

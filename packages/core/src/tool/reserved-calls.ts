@@ -78,6 +78,14 @@ export function isPersonRequest({ name }: { readonly name?: string | undefined }
   return name === REQUEST_CONFIRMATION || name === REQUEST_CREDENTIAL || name === REQUEST_INPUT;
 }
 
+/**
+ * True for a question to a person that a model asks itself, with a tool of the name `adk_request_input`. The model reads its call and the
+ * answer, as for other tools. Requests of the runtime have an `interruptId` or a `functionCallId`.
+ */
+export function isQuestionOfModel({ name, args }: FunctionCall): boolean {
+  return name === REQUEST_INPUT && args?.['interruptId'] === undefined && args?.['functionCallId'] === undefined;
+}
+
 /** Returns the id of the tool call that a request to a person is about; undefined for other calls and for requests of an agent. */
 export function askedCallId(call: FunctionCall): string | undefined {
   if (!isPersonRequest(call)) return undefined;

@@ -20,7 +20,7 @@ async function summarize(events: readonly Event[], step: ScriptedStep) {
   return { event, prompt: model.requests[0]?.request.contents[0]?.parts?.[0]?.text };
 }
 
-test('the summarizer sends the model a transcript with authors, calls and responses, without thoughts', async () => {
+test('the summarizer sends the model a transcript with authors, calls and responses, without thoughts and requests of the runtime', async () => {
   const { prompt } = await summarize(
     [
       userEvent([{ text: 'Costs $& and $1?' }, { inlineData: { mimeType: 'image/png', data: 'AA==' } }]),
@@ -28,6 +28,10 @@ test('the summarizer sends the model a transcript with authors, calls and respon
       functionCallEvent('bot', [{ id: 'c', name: 'look', args: { at: 1 } }]),
       functionResponseEvent('bot', [{ id: 'c', name: 'look', response: { found: true } }]),
       functionCallEvent('bot', [{ id: 'q', name: 'adk_request_confirmation', args: {} }]),
+      functionCallEvent('bot', [{ id: 'r', name: 'adk_request_input', args: { interruptId: 'r' } }]),
+      userEvent([{ functionResponse: { id: 'r', name: 'adk_request_input', response: { result: 1 } } }]),
+      functionCallEvent('bot', [{ id: 'own', name: 'adk_request_input', args: { message: 'Which?' } }]),
+      userEvent([{ functionResponse: { id: 'own', name: 'adk_request_input', response: { result: 'blue' } } }]),
       createEvent({ author: 'user', inputTranscription: { text: 'Thanks.' } }),
     ],
     'ok',
@@ -39,6 +43,8 @@ test('the summarizer sends the model a transcript with authors, calls and respon
       'bot: I will look.',
       'bot called the tool look: {"at":1}',
       'The tool look answered: {"found":true}',
+      'bot called the tool adk_request_input: {"message":"Which?"}',
+      'The tool adk_request_input answered: {"result":"blue"}',
       'user: Thanks.',
     ].join('\n\n'),
   );

@@ -3,6 +3,7 @@ import {
   ConfigurationError,
   contentText,
   type Event,
+  type FunctionCall,
   type LlmResponse,
   ModelError,
   type Part,
@@ -102,11 +103,15 @@ export class LlmEventSummarizer extends BaseEventsSummarizer {
  */
 function toTranscript(events: readonly Event[]): string {
   const lines: string[] = [];
+  const calls = new Map<string | undefined, FunctionCall>();
   for (const event of events) {
     const { author } = event;
     const spoken = transcriptionOf(event);
     if (spoken) lines.push(`${author}: ${spoken.text}`);
     for (const part of event.content?.parts ?? []) {
+      const { functionCall: call, functionResponse: response } = part;
+      if (call) calls.set(call.id, call);
+      if (isFrameworkPart(part, call ?? calls.get(response?.id))) continue;
       const line = toLine(author, part);
       if (line !== undefined) lines.push(line);
     }
@@ -115,7 +120,7 @@ function toTranscript(events: readonly Event[]): string {
 }
 
 function toLine(author: string, part: Part): string | undefined {
-  if (part.thought === true || isFrameworkPart(part)) return undefined;
+  if (part.thought === true) return undefined;
   const { text, functionCall: call, functionResponse: response, inlineData, fileData } = part;
   if (call) return `${author} called the tool ${call.name ?? ''}: ${JSON.stringify(call.args ?? {})}`;
   if (response) return `The tool ${response.name ?? ''} answered: ${JSON.stringify(response.response ?? {})}`;

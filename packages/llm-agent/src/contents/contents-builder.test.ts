@@ -67,7 +67,7 @@ test('the model sees only events of its own branch and its ancestors', () => {
 });
 
 test('the model does not see lone thoughts, empty texts, requests of the runtime, chunks and signals', () => {
-  const question = (name: string) => functionCallEvent('bot', [call('c', name)]);
+  const question = (name: string) => functionCallEvent('bot', [{ id: 'c', name, args: { interruptId: 'c' } }]);
   const events = [
     userEvent('hi'),
     modelEvent('bot', [{ text: 'hm', thought: true }]),

@@ -19,6 +19,7 @@ import {
   hasResponses,
   INTERRUPTED_CALL,
   isPersonRequest,
+  isQuestionOfModel,
   branchInScope,
   isVisibleAcrossNodes,
   isVisibleOn,
@@ -395,7 +396,7 @@ export class ContentsBuilder {
       const made = allMade[at] as SessionCall;
       if (made.call !== toRun[next]) continue;
       next++;
-      if (isPersonRequest(made.call)) continue;
+      if (isPersonRequest(made.call) && !isQuestionOfModel(made.call)) continue;
       if (calls) calls.push(made);
       else calls = [made];
     }
@@ -414,7 +415,7 @@ export class ContentsBuilder {
       const part = parts[at] as Part;
       const response = part.functionResponse;
       const call = response && calls[next]?.id === (response.id ?? response.name) ? calls[next++] : undefined;
-      if (isFrameworkPart(part)) continue;
+      if (isFrameworkPart(part, call?.call)) continue;
       if (!response) {
         (rest ??= []).push(part);
         continue;

@@ -1,5 +1,12 @@
-import { type Content, type Event, type EventActions, OutputSchemaError, type Part } from '@eventloom/core';
-import { isPersonRequest, isWholeReply } from '@eventloom/core/internal';
+import {
+  type Content,
+  type Event,
+  type EventActions,
+  OutputSchemaError,
+  type Part,
+  REQUEST_INPUT,
+} from '@eventloom/core';
+import { isPersonRequest, isQuestionOfModel, isWholeReply } from '@eventloom/core/internal';
 import { type CodeStyle, codePartText } from '../code-execution/code-contents.ts';
 
 /** Prefix of the ids that the runtime gives to calls without an id of the model's. */
@@ -101,9 +108,15 @@ function isSaid(part: Part): boolean {
   return text !== '' || Object.keys(part).length > 1;
 }
 
-/** Returns true for a request of the runtime to a person, and for its answer. Models do not see these parts. */
-export function isFrameworkPart({ functionCall, functionResponse }: Part): boolean {
-  return isPersonRequest(functionCall ?? functionResponse ?? {});
+/**
+ * Returns true for a request of the runtime to a person, and for its answer. Models do not see these parts. They see a question that they
+ * asked themselves, and its answer.
+ * @param call the call, or the call that a response answers; without it, an answer for input counts as one to a model's question
+ */
+export function isFrameworkPart({ functionCall, functionResponse }: Part, call = functionCall): boolean {
+  const { name } = functionCall ?? functionResponse ?? {};
+  if (!isPersonRequest({ name })) return false;
+  return call ? !isQuestionOfModel(call) : name !== REQUEST_INPUT;
 }
 
 /** Returns true for an id that the runtime gave, and for an empty one, which services refuse. */
