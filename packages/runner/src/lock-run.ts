@@ -24,7 +24,7 @@ import {
 import { endOpenRun, NOT_RESUMABLE } from './stored-runs/end-open-run.ts';
 import { checkNotIn, checkNotKnown, handleKnownRequest } from './stored-runs/known-request.ts';
 import type { RunControl } from './run-control.ts';
-import { toStoredConfig } from './stored-runs/stored-run-config.ts';
+import { toRunMarks } from './stored-runs/run-marks.ts';
 import type { RunRequest, RunStart } from './run-request.ts';
 import type { Runner } from './runner.ts';
 import type { LoadedSession } from './session-loader.ts';
@@ -154,7 +154,7 @@ function messageToBeginWith(
     content: start.message,
     actions: { stateDelta, artifactDelta: {} },
   };
-  if (config.resumable) event.actions.agentState = toStoredConfig(config, agent);
+  if (config.resumable) event.actions.agentState = toRunMarks(config, agent);
   return stampEvent(event, config);
 }
 

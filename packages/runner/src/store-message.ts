@@ -18,7 +18,7 @@ import { stampEvent } from './event-committer.ts';
 import type { LockedRun } from './lock-run.ts';
 import { type PickedAgent, pickAgent } from './pick-agent.ts';
 import type { RunControl } from './run-control.ts';
-import { toStoredConfig } from './stored-runs/stored-run-config.ts';
+import { toRunMarks } from './stored-runs/run-marks.ts';
 import type { RunInvocation } from './run-invocation.ts';
 import type { RunRequest } from './run-request.ts';
 import type { Runner } from './runner.ts';
@@ -122,7 +122,7 @@ async function storeMessage(
     actions = { ...actions, artifactDelta: saved.artifactDelta };
   }
   if (!resumedLog && runConfig.resumable)
-    actions = { ...actions, agentState: toStoredConfig(runConfig, invocation.rootAgent) };
+    actions = { ...actions, agentState: toRunMarks(runConfig, invocation.rootAgent) };
   if (isReplaced && runConfig.requestId !== undefined)
     actions = { ...actions, agentState: { ...actions.agentState, [RunMark.isReplaced]: true } };
   if (answers) await answers.keepCredentials(sessionKeyOf(session));

@@ -18,8 +18,8 @@ test('a run begins with the message of the user, not with an event of an agent',
 });
 
 test('an answer that continues a run does not begin it, whichever calls have its id', () => {
-  expect(hasBeginOfRun([answer('one', 'a', { resumesCalls: true }), call('one', 'b')], 'one')).toBe(false);
-  expect(hasBeginOfRun([call('two', 'a'), answer('one', 'a', { resumesCalls: true })], 'one')).toBe(false);
+  expect(hasBeginOfRun([answer('one', 'a', { continues: true }), call('one', 'b')], 'one')).toBe(false);
+  expect(hasBeginOfRun([call('two', 'a'), answer('one', 'a', { continues: true })], 'one')).toBe(false);
 });
 
 test('the message to an agent in a sub-invocation does not begin a run', () => {

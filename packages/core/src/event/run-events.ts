@@ -20,7 +20,7 @@ export const RunMark = {
   /** Names of all agents of the tree, in the message that began a resumable run of several agents. */
   agents: 'agents',
   /** True in a message that continues a run, and did not begin it. */
-  continues: 'resumesCalls',
+  continues: 'continues',
   /** True in a message that a plugin replaced: a repeated request cannot be compared with it. */
   isReplaced: 'isReplaced',
 } as const;

@@ -24,7 +24,7 @@ import { agentsAndTools } from '../open-toolsets.ts';
 import { answersGoneAgent, lastSpeaker, type PickedAgent } from '../pick-agent.ts';
 import type { Runner } from '../runner.ts';
 import type { LoadedSession } from '../session-loader.ts';
-import { readStoredConfig } from './stored-run-config.ts';
+import { readStoredConfig } from './run-marks.ts';
 
 /** A run that is resumed. */
 export interface ResumedRun {

@@ -14,10 +14,10 @@ const REMEMBERED = [
 ] as const;
 
 /**
- * Makes the `agentState` of a resumable run's user event: it marks the run as resumable, and has the run's options and
- * the names of the agents of the tree.
+ * Creates the `agentState` of the message that begins a resumable run: the marks of the runner that say that the run is
+ * resumable, which options it has, and the names of the agents of the tree.
  */
-export function toStoredConfig(config: RunConfig, root: BaseAgent): Record<string, unknown> {
+export function toRunMarks(config: RunConfig, root: BaseAgent): Record<string, unknown> {
   const runConfig = rememberedOf(config);
   const agents = [...agentsAndTools(root)].filter(isBaseAgent).map(({ name }) => name);
   return {
