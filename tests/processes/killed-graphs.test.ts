@@ -74,7 +74,9 @@ function doneBy({
     ...before.flatMap(({ author, actions: { agentState } }) =>
       typeof agentState?.['run'] === 'string' ? [[author, agentState['run']]] : [],
     ),
-    ...calls.flatMap(({ name, callId, status }) => (status === 'finished' ? [[name, callId.split('/')[1] ?? '']] : [])),
+    ...calls.flatMap(({ name, entryId, status }) =>
+      status === 'finished' ? [[name, entryId.split('/')[1] ?? '']] : [],
+    ),
   ];
   return runs.flatMap(([name = '', run = '']) => {
     if (name === 'note' || name === 'agree' || name === 'pay') return [name];

@@ -186,7 +186,7 @@ export class DocumentSessionDriver implements SessionDriver {
     return this.#change(lease, (_, session) => {
       if (!isLeaseLive(session, lease)) return false;
       const isSame = (call: ToolLedgerEntry) =>
-        call.invocationId === entry.invocationId && call.callId === entry.callId;
+        call.invocationId === entry.invocationId && call.entryId === entry.entryId;
       const place = session.toolCalls.findIndex(isSame);
       if (place < 0) session.toolCalls.push(entry);
       else if (session.toolCalls[place]?.status !== 'finished') session.toolCalls[place] = entry;

@@ -263,7 +263,7 @@ export class ProgramSessionDriver implements SessionDriver {
     if (!isLeaseLive(found, lease)) return false;
     const calls = found.toolCalls.get(entry.invocationId) ?? new Map<string, ToolLedgerEntry>();
     found.toolCalls.set(entry.invocationId, calls);
-    if (calls.get(entry.callId)?.status !== 'finished') calls.set(entry.callId, entry);
+    if (calls.get(entry.entryId)?.status !== 'finished') calls.set(entry.entryId, entry);
     return true;
   }
 

@@ -4,7 +4,7 @@ import {
   Calls,
   describeKind,
   isRecord,
-  ledgerCallId,
+  ledgerEntryId,
   openAnswers,
   type SessionCall,
   stateScopeOf,
@@ -79,10 +79,10 @@ export function noteBegunCalls({ events, toolCalls }: ProgramSession, given: rea
   const calls = new Calls(events);
   const from = events.length - given.length;
   const note = ({ invocationId, id }: Pick<Event, 'invocationId' | 'id'>, { call }: SessionCall): void => {
-    const callId = ledgerCallId(id, call);
+    const entryId = ledgerEntryId(id, call);
     const ofRun = toolCalls.get(invocationId) ?? new Map<string, ToolLedgerEntry>();
     toolCalls.set(invocationId, ofRun);
-    if (!ofRun.has(callId)) ofRun.set(callId, { invocationId, callId, name: call.name ?? '', status: 'started' });
+    if (!ofRun.has(entryId)) ofRun.set(entryId, { invocationId, entryId, name: call.name ?? '', status: 'started' });
   };
   for (const call of calls.all) {
     if (call.responses.length === 0 && call.eventIndex >= from) note(call.event, call);

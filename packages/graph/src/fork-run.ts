@@ -157,7 +157,7 @@ function* keptRecords(
   }
   const starts = new Map(kept.map((event) => [event.id, checkpointOf(event) ? event.executionId : undefined]));
   const isKept = ({ toolCall }: ToolCallRecord): boolean => {
-    const [eventId = '', ...rest] = toolCall.callId.split('/');
+    const [eventId = '', ...rest] = toolCall.entryId.split('/');
     const executionId = starts.get(eventId);
     // A ledger entry of a node run is kept only if the run's completion is kept.
     return (
@@ -171,16 +171,16 @@ function* keptRecords(
     else if (record.type === 'event' && ids.has(record.event.id)) yield record;
     else if (record.type === 'toolCall' && isKept(record)) {
       toolCalls++;
-      const { callId } = record.toolCall;
-      yield enclosing.has(callId.slice(callId.indexOf('/') + 1)) ? begunOnly(record) : record;
+      const { entryId } = record.toolCall;
+      yield enclosing.has(entryId.slice(entryId.indexOf('/') + 1)) ? begunOnly(record) : record;
     } else if (record.type === 'end') yield { ...record, events: kept.length, toolCalls };
   }
 }
 
 /** Returns the record without its result: a call may have finished after the part that the fork keeps. */
 function begunOnly({ type, toolCall }: ToolCallRecord): ToolCallRecord {
-  const { invocationId, callId, name } = toolCall;
-  return { type, toolCall: { invocationId, callId, name, status: 'started' } };
+  const { invocationId, entryId, name } = toolCall;
+  return { type, toolCall: { invocationId, entryId, name, status: 'started' } };
 }
 
 function isShared(key: string): boolean {

@@ -179,7 +179,7 @@ export class GraphRun {
       finished: new Map(),
       interrupted: new Set(),
       commit: (run, outcome) => this.#commit(run, outcome),
-      ledgerId: (call) => `${this.#record.start?.id}/${call}`,
+      entryId: (call) => `${this.#record.start?.id}/${call}`,
       recorded: async (call) =>
         this.#context.resumedFrom ? (await this.#readLedger()).get(`${this.#record.start?.id}/${call}`) : undefined,
     };
@@ -199,7 +199,7 @@ export class GraphRun {
   async #readLedger(): Promise<ReadonlyMap<string, ToolLedgerEntry>> {
     const { invocation, invocationId } = this.#context;
     this.#entries ??= Promise.resolve(invocation.ledger.listToolCalls(invocationId)).then(
-      (entries) => new Map(entries.map((entry) => [entry.callId, entry])),
+      (entries) => new Map(entries.map((entry) => [entry.entryId, entry])),
     );
     return this.#entries;
   }

@@ -26,6 +26,7 @@ export interface GraphStep {
   readonly interrupted: Set<string>;
   /** Commits the outcome of a run in its turn. Returns the event; undefined if the run still waits and has no new question. */
   commit(run: NodeRun, outcome: NodeOutcome): Promise<Event | undefined>;
-  ledgerId(call: string): string;
+  /** Returns the id of a call's entry in the ledger. */
+  entryId(call: string): string;
   recorded(call: string): Promise<ToolLedgerEntry | undefined>;
 }

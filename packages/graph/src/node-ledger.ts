@@ -41,7 +41,7 @@ export class NodeLedger {
     const changed = actions && ledgerActions(context, actions);
     await invocation.ledger.recordToolCall({
       invocationId,
-      callId: this.#graph.ledgerId(call),
+      entryId: this.#graph.entryId(call),
       name: this.#nodeName,
       status: response ? 'finished' : 'started',
       ...(response ? { response: this.#withGiven(response) } : {}),
@@ -69,7 +69,7 @@ export class NodeLedger {
       const response = this.#withGiven(output === undefined ? {} : { output });
       return { response, actions: actions && createEventActions(actions), isPaused: isWaiting };
     };
-    const id = { callId: this.#graph.ledgerId(call), name: this.#nodeName };
+    const id = { entryId: this.#graph.entryId(call), name: this.#nodeName };
     const interrupted = this.#withGiven({ output: INTERRUPTED });
     const begun = { ...id, invocationId: context.invocationId, status: 'started' } as const;
     const before = stopped.has(call) ? begun : await this.recorded(call);

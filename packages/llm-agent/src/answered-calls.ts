@@ -71,7 +71,7 @@ export async function* finishAnsweredStep(turn: AgentTurn): AsyncGenerator<Event
     const { tools, changes } = await prepareTools(turn);
     if (changes) yield changes;
     const entries = resumedLog ? await ledger.listToolCalls(invocationId) : [];
-    const recorded = new Map(entries.map((entry) => [entry.callId, entry]));
+    const recorded = new Map(entries.map((entry) => [entry.entryId, entry]));
     const outcome = yield* startAnswered({ turn, tools, eventId: '', entries: recorded }, toSettle).events();
     if (outcome.event) yield outcome.event;
     end = outcome.end;

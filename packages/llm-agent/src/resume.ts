@@ -149,7 +149,7 @@ class OpenStep {
     const { tools, changes } = await prepareTools(this.#turn);
     if (changes) yield changes;
     const entries = new Map(
-      (await invocation.ledger.listToolCalls(invocationId)).map((entry) => [entry.callId, entry]),
+      (await invocation.ledger.listToolCalls(invocationId)).map((entry) => [entry.entryId, entry]),
     );
     const eventId = this.#reply.id;
     const result = await this.#readResult(calls, tools);

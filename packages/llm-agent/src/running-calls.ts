@@ -32,11 +32,11 @@ export interface CallBatch {
   readonly calls: readonly FunctionCall[];
   readonly tools: Readonly<Record<string, BaseTool>>;
   /**
-   * The id of the event with the calls. Together with the id of a call it identifies the call in the ledger. Not used
-   * for `answered` calls, which have the id of the event of their answer in its place; empty if all are.
+   * The id of the event with the calls: see `ledgerEntryId`. Not used for `answered` calls, which have the id of the
+   * event of their answer in its place; empty if all are.
    */
   readonly eventId: string;
-  /** Ledger entries of the invocation by `ledgerCallId`; absent if no call ran before. */
+  /** Ledger entries of the invocation by `ledgerEntryId`; absent if no call ran before. */
   readonly entries?: ReadonlyMap<string, ToolLedgerEntry>;
   /** Requests to people that were already made about the calls. */
   readonly asked?: readonly FunctionCall[];

@@ -21,7 +21,7 @@ import {
   isEmptyActions,
   isPromiseLike,
   isToolResult,
-  ledgerCallId,
+  ledgerEntryId,
   type ObservedOperation,
   type LedgerOutcome,
   outcomeOfEntry,
@@ -82,8 +82,8 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
   run(): MaybePromise<CallOutcome> {
     try {
       if (this.#answered) return this.#runAnswered(this.#answered);
-      const callId = ledgerCallId(this.#batch.eventId, this.#call);
-      return this.#start(callId, this.#batch.entries?.get(callId));
+      const entryId = ledgerEntryId(this.#batch.eventId, this.#call);
+      return this.#start(entryId, this.#batch.entries?.get(entryId));
     } catch (error) {
       return Promise.reject(error);
     }
@@ -91,18 +91,18 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
 
   async #runAnswered(answered: AnsweredCall): Promise<CallOutcome> {
     if (answered.refusal) return { response: answered.refusal };
-    const callId = ledgerCallId(answered.eventId, this.#call);
-    const before = this.#batch.entries?.get(callId) ?? (await this.#findEarlierStart(answered));
+    const entryId = ledgerEntryId(answered.eventId, this.#call);
+    const before = this.#batch.entries?.get(entryId) ?? (await this.#findEarlierStart(answered));
     // A finished call does not run.
     if (before?.status !== 'finished') await this.toolContext.loadGivenCredentials();
-    return this.#start(callId, before);
+    return this.#start(entryId, before);
   }
 
   /**
-   * @param callId the call in the ledger
+   * @param entryId the id of the call's entry in the ledger
    * @param before the entry of the call's last start; undefined if it runs for the first time
    */
-  #start(callId: string, before: ToolLedgerEntry | undefined): MaybePromise<CallOutcome> {
+  #start(entryId: string, before: ToolLedgerEntry | undefined): MaybePromise<CallOutcome> {
     const tool = this.#tool;
     const recorded = before && outcomeOfEntry(before);
     if (recorded) return recorded;
@@ -112,7 +112,7 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
       this.#startOperation()?.fail(tool ? new InvalidRequestError(error) : new ConfigurationError(error));
       return { response: { error } };
     }
-    return runUnderLedger(this.#batch.turn.context, { callId, name: tool.name }, before, tool, this);
+    return runUnderLedger(this.#batch.turn.context, { entryId, name: tool.name }, before, tool, this);
   }
 
   /** Runs the tool with its callbacks, inside the operation that observes the call. */
@@ -146,7 +146,7 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
     for (const { invocationId, eventId } of earlier) {
       const entries = entriesOf.get(invocationId) ?? (await invocation.ledger.listToolCalls(invocationId));
       entriesOf.set(invocationId, entries);
-      const entry = entries.find(({ callId }) => callId === ledgerCallId(eventId, call));
+      const entry = entries.find(({ entryId }) => entryId === ledgerEntryId(eventId, call));
       if (entry) return entry;
     }
     return undefined;

@@ -96,7 +96,7 @@ test('an abort does not wait for a tool that ignores its signal; its call is ans
   expect(await texts()).toEqual(['hi', 'hangs', 'hangs', 'RUN_ABORTED']);
   const invocationId = events[0]?.invocationId ?? '';
   expect(await runner.sessionService.listToolCalls({ ...KEY, invocationId })).toMatchObject([
-    { callId: expect.stringMatching(/\/c1$/) as string, status: 'started' },
+    { entryId: expect.stringMatching(/\/c1$/) as string, status: 'started' },
   ]);
   await expectFree(runner);
 });

@@ -149,7 +149,7 @@ test('a call recorded as finished in the ledger gets the recorded response', asy
   const { send, ran, sessionService } = played;
   const id = await loseAnswer(played);
   const lease = await sessionService.acquireLease(KEY);
-  const entry = { invocationId: 'e-lost', callId: 'lost/c1', name: 'pay' };
+  const entry = { invocationId: 'e-lost', entryId: 'lost/c1', name: 'pay' };
   await sessionService.recordToolCall(lease, { ...entry, status: 'started' });
   await sessionService.recordToolCall(lease, { ...entry, status: 'finished', response: { paid: 'before' } });
   await sessionService.releaseLease(lease);
@@ -165,7 +165,7 @@ test.each([
   const { send, ran, sessionService } = played;
   const id = await loseAnswer(played);
   const lease = await sessionService.acquireLease(KEY);
-  const entry = { invocationId: 'e-lost', callId: 'lost/c1', name: 'pay' };
+  const entry = { invocationId: 'e-lost', entryId: 'lost/c1', name: 'pay' };
   await sessionService.recordToolCall(lease, { ...entry, status: 'started' });
   await sessionService.releaseLease(lease);
   expect(responses(await send(answer(id, { confirmed: true })))).toMatchObject([['c1', response]]);

@@ -14,7 +14,7 @@ import {
   Calls,
   enclosureOf,
   isOfWorkflowNode,
-  ledgerCallId,
+  ledgerEntryId,
   openAnswers,
   responseAtEnd,
   stateOf,
@@ -115,13 +115,13 @@ async function lastResponses(ended: Ended, refused?: SizeLimitError): Promise<Ev
   const answers = [...left.all].flatMap(openAnswers);
   const entries = new Map<string, ToolLedgerEntry>();
   const runs = new Set([...left.all, ...answers].map(({ event }) => event.invocationId));
-  for (const run of runs) for (const entry of await lock.listToolCalls(run)) entries.set(entry.callId, entry);
+  for (const run of runs) for (const entry of await lock.listToolCalls(run)) entries.set(entry.entryId, entry);
   return respondTo(left, ended, { entries, refused });
 }
 
 /** The results that these calls get. */
 interface LastResults {
-  /** The calls that have begun, by `ledgerCallId`. */
+  /** The calls that have begun, by `ledgerEntryId`. */
   readonly entries: ReadonlyMap<string, ToolLedgerEntry>;
   /** The response to calls without a result. Default: that of `responseAtEnd`. */
   readonly interrupted?: Readonly<Record<string, unknown>>;
@@ -193,7 +193,7 @@ const CANCELLED = { error: 'cancelled', message: 'The run or the agent ended whi
 function noticeOf(call: SessionCall, entries: ReadonlyMap<string, ToolLedgerEntry>): Part[] {
   if (call.responses.length > 0 || openAnswers(call).length === 0) return [];
   const { response = { error: 'This tool call waits for a person.' } } =
-    entries.get(ledgerCallId(call.event.id, call.call)) ?? {};
+    entries.get(ledgerEntryId(call.event.id, call.call)) ?? {};
   return [{ functionResponse: { id: call.id, name: call.call.name ?? '', response: { ...response } } }];
 }
 
@@ -204,7 +204,7 @@ function noticeOf(call: SessionCall, entries: ReadonlyMap<string, ToolLedgerEntr
 function entryOf(call: SessionCall, entries: ReadonlyMap<string, ToolLedgerEntry>): ToolLedgerEntry | undefined {
   const answers = openAnswers(call);
   const starts = answers.length > 0 || call.responses.length > 0 ? answers : [call];
-  const [newest] = starts.flatMap(({ event }) => entries.get(ledgerCallId(event.id, call.call)) ?? []);
+  const [newest] = starts.flatMap(({ event }) => entries.get(ledgerEntryId(event.id, call.call)) ?? []);
   return newest;
 }
 

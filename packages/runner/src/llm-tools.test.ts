@@ -250,15 +250,15 @@ test('each call is recorded in the ledger when it starts and, with its response,
   const reply = eventId;
   const calls = () => sessionService.listToolCalls({ ...KEY, invocationId });
   expect(await calls()).toEqual([
-    { invocationId, callId: `${reply}/a`, name: 'slow', status: 'started' },
-    { invocationId, callId: `${reply}/b`, name: 'fast', status: 'finished', response: { result: 'quick' } },
-    { invocationId, callId: `${reply}/c`, name: 'later', status: 'finished' },
+    { invocationId, entryId: `${reply}/a`, name: 'slow', status: 'started' },
+    { invocationId, entryId: `${reply}/b`, name: 'fast', status: 'finished', response: { result: 'quick' } },
+    { invocationId, entryId: `${reply}/c`, name: 'later', status: 'finished' },
   ]);
   gate.open();
   await running;
   expect((await calls())[0]).toEqual({
     invocationId,
-    callId: `${reply}/a`,
+    entryId: `${reply}/a`,
     name: 'slow',
     status: 'finished',
     response: { result: null },

@@ -105,7 +105,7 @@ describe('DriverSessionService', () => {
     const key = { appName: 'app', userId: 'user', sessionId: 'session' };
     const session = await service.createSession(key);
     const lease = await service.acquireLease(key);
-    const call = { invocationId: 'e-1', callId: 'call', name: 'tool', status: 'started' } as const;
+    const call = { invocationId: 'e-1', entryId: 'call', name: 'tool', status: 'started' } as const;
     const answers = [
       service.getSession(key),
       service.appendEvent({ session, event: createEvent({ author: 'user' }), lease }),

@@ -87,7 +87,7 @@ const OPTIONS: OptionRules<DriverSessionServiceOptions> = { platform: 'object' }
  *
  * An event with an empty id or a timestamp of 0 gets one when it is appended. A session object that lacks stored events gets all of them.
  * At most 1,000 callers of a service wait for one session; further callers get SessionBusyError immediately. Names are at most 256 bytes,
- * the call ids of the ledger at most 2,304.
+ * the entry ids of the ledger at most 2,304.
  */
 export class DriverSessionService extends BaseSessionService {
   readonly #driver: SessionDriver;

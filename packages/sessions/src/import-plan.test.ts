@@ -5,7 +5,7 @@ import { planImport } from './import-plan.ts';
 
 const NOW_MS = 1_800_000_000_000;
 const ONE = createEvent({ id: 'one', invocationId: 'e-1', author: 'user', timestamp: 1 });
-const CALL = { invocationId: 'e-1', callId: 'a', name: 'tool', status: 'started' } as const;
+const CALL = { invocationId: 'e-1', entryId: 'a', name: 'tool', status: 'started' } as const;
 
 /** Returns the error message for an import of these records. */
 async function faultOf(records: readonly unknown[]): Promise<string> {
@@ -38,7 +38,7 @@ describe('an invalid record is named by its number and the field', () => {
       recordsOf({}, [{ ...ONE, actions: { ...ONE.actions, artifactDelta: { '../x': 0 } } }]),
     ],
     ['records[2]: event.partial: ', recordsOf({}, [{ ...ONE, partial: true }])],
-    ['records[3]: toolCall.callId: ', recordsOf({}, [ONE], [{ ...CALL, callId: '' }])],
+    ['records[3]: toolCall.entryId: ', recordsOf({}, [ONE], [{ ...CALL, entryId: '' }])],
     ['records[2]: toolCall.response.a: ', recordsOf({}, [], [{ ...CALL, response: { a: 1n } }])],
     ['records[2]: toolCall.actions', recordsOf({}, [], [{ ...CALL, actions: { escalate: 1 as never } }])],
     ['records[2]: toolCall: expected an object', recordsOf({}, [], [null as never])],

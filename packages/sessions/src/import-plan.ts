@@ -55,7 +55,7 @@ class ImportReader {
   readonly #events: Event[] = [];
   readonly #eventIds = new Set<string>();
   readonly #toolCalls: ToolLedgerEntry[] = [];
-  readonly #callIds = new Set<string>();
+  readonly #entryIds = new Set<string>();
   #isEnded = false;
 
   add(record: SessionRecord): void {
@@ -145,10 +145,10 @@ class ImportReader {
     if (!isRecord(toolCall))
       throw new InvalidRequestError(`toolCall: expected an object, got ${describeKind(toolCall)}`);
     const entry = checkToolCall(toolCall, 'toolCall.');
-    const id = `${entry.invocationId}\0${entry.callId}`;
-    if (this.#callIds.has(id))
+    const id = `${entry.invocationId}\0${entry.entryId}`;
+    if (this.#entryIds.has(id))
       throw new InvalidRequestError('toolCall: repeats an earlier record of the same call; remove one of them');
-    this.#callIds.add(id);
+    this.#entryIds.add(id);
     this.#toolCalls.push(entry);
   }
 

@@ -80,7 +80,7 @@ interface MemorySession extends SessionKey, SessionHold, WebhookHold {
   readonly events: StoredEvents;
   /** The runs and requests of the session, by their ids. */
   readonly runs: Map<string, Omit<StoredRun, 'id'>>;
-  /** The tool calls by invocation id and call id. */
+  /** The tool calls by invocation id and entry id. */
   toolCalls: Map<string, Map<string, ToolLedgerEntry>> | undefined;
   updatedAtMs: number;
 }
@@ -373,7 +373,7 @@ function writeToolCall(record: MemorySession, entry: ToolLedgerEntry): void {
   record.toolCalls ??= new Map();
   let calls = record.toolCalls.get(entry.invocationId);
   if (!calls) record.toolCalls.set(entry.invocationId, (calls = new Map()));
-  if (calls.get(entry.callId)?.status !== 'finished') calls.set(entry.callId, entry);
+  if (calls.get(entry.entryId)?.status !== 'finished') calls.set(entry.entryId, entry);
 }
 
 function writeState({ app, user, state }: MemorySession, writes: readonly StateWrite[]): void {

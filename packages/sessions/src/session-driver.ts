@@ -101,7 +101,7 @@ export interface SessionImport extends SessionKey {
   readonly sharedState: readonly StateWrite[];
   /** The events in append order, each with another id. Immutable. */
   readonly events: readonly Event[];
-  /** The tool calls: at most one for each invocation and call id. */
+  /** The tool calls: at most one for each invocation and entry id. */
   readonly toolCalls: readonly ToolLedgerEntry[];
   /** The runs and requests that the events name, each with another id. */
   readonly runs: readonly StoredRun[];

@@ -25,7 +25,7 @@ export class ToolCallBatches {
   /** Implements `SessionDriver.recordToolCall`. */
   add(lease: SessionLease, entry: ToolLedgerEntry): Promise<boolean> {
     const { entries, recorded } = this.#batchOf(lease);
-    const id = `${entry.invocationId}/${entry.callId}`;
+    const id = `${entry.invocationId}/${entry.entryId}`;
     if (entries.get(id)?.status !== 'finished') entries.set(id, entry);
     return recorded.catch((error: unknown) => {
       // Another call of the batch may be the one that is too large.

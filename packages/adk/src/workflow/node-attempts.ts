@@ -89,8 +89,8 @@ export class NodeAttempts {
   /** Records in the ledger that an attempt failed and another one follows, also in a later process. */
   async #recordFailure(run: string, attempt: number, name: string): Promise<void> {
     const { invocation, invocationId } = this.#context;
-    const callId = `${run}${attempt} failed`;
-    await invocation.ledger.recordToolCall({ invocationId, callId, name, status: 'finished', response: {} });
+    const entryId = `${run}${attempt} failed`;
+    await invocation.ledger.recordToolCall({ invocationId, entryId, name, status: 'finished', response: {} });
   }
 
   /** Returns the number of attempts of a node that failed before the workflow was continued. */
@@ -98,7 +98,7 @@ export class NodeAttempts {
     const { invocation, invocationId } = this.#context;
     if (!invocation.resumedLog) return 0;
     const entries = await invocation.ledger.listToolCalls(invocationId);
-    return entries.filter(({ callId }) => callId.startsWith(run) && callId.endsWith(' failed')).length;
+    return entries.filter(({ entryId }) => entryId.startsWith(run) && entryId.endsWith(' failed')).length;
   }
 
   /** Logs the runs of `runNode` that a node which is done leaves unfinished, and which are therefore stopped. */

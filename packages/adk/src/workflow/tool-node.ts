@@ -73,11 +73,11 @@ export class ToolNode extends BaseNode {
     await toolContext.loadGivenCredentials();
     const { executionId, invocation, invocationId } = invocationContext;
     // Two calls of a workflow as a tool have nodes with the same paths.
-    const callId = `${executionId}/${id}#${place.activation}+${place.asked.length}`;
+    const entryId = `${executionId}/${id}#${place.activation}+${place.asked.length}`;
     const before = invocation.resumedLog
-      ? (await invocation.ledger.listToolCalls(invocationId)).find((entry) => entry.callId === callId)
+      ? (await invocation.ledger.listToolCalls(invocationId)).find((entry) => entry.entryId === entryId)
       : undefined;
-    const ran = await runUnderLedger(invocationContext, { callId, name: tool.name }, before, tool, {
+    const ran = await runUnderLedger(invocationContext, { entryId, name: tool.name }, before, tool, {
       toolContext,
       runTool: () => {
         const operation = invocation.operations?.start({ kind: 'tool', context: toolContext, name: tool.name, args });

@@ -163,7 +163,7 @@ export { newInvocationId, reportTo, reportUnlessStopped, within } from '../platf
 export { storageFailure } from '../platform/storage-failure.ts';
 export { checkArgument, checkName, nameFault } from '../session/check-name.ts';
 export { faultOfLostRun, isCancelledRequest, MAX_RUN_ATTEMPTS } from '../session/open-run.ts';
-export { checkToolCall, ledgerCallId, type ToolLedger } from '../session/tool-ledger.ts';
+export { checkToolCall, ledgerEntryId, type ToolLedger } from '../session/tool-ledger.ts';
 export { isPromiseLike } from '../session/maybe-promise.ts';
 export { SESSION_RECORD_VERSION } from '../session/session-record.ts';
 export { EPOCH_CYCLE } from '../session/session-lease.ts';

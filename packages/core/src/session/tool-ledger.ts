@@ -16,8 +16,8 @@ import { checkStoredActions, inField } from './stored-checks.ts';
  */
 export interface ToolLedgerEntry {
   readonly invocationId: string;
-  /** Id of the call within the invocation: see `ledgerCallId`. */
-  readonly callId: string;
+  /** Identifies the entry within the invocation. Not the id of the function call, which models repeat: see `ledgerEntryId`. */
+  readonly entryId: string;
   readonly name: string;
   readonly status: 'started' | 'finished';
   /** The response of the tool, once finished; JSON. Absent for a long-running tool without a response yet. */
@@ -42,17 +42,17 @@ export interface ToolLedger {
 }
 
 /**
- * Returns the id of a call in the ledger: the id of the event that started the call, a slash, and the id of the function call. Models may
- * give several calls of a run the same id; event ids are unique.
+ * Returns the id of a call's entry in the ledger: the id of the event that started the call, a slash, and the id of the function call.
+ * Models may give several calls of a run the same id; event ids are unique.
  *
  * @param eventId the event that made the call; for a call that waited for a person, the event of the answer
  */
-export function ledgerCallId(eventId: string, { id = '' }: FunctionCall): string {
+export function ledgerEntryId(eventId: string, { id = '' }: FunctionCall): string {
   return `${eventId}/${id}`;
 }
 
-/** Limit of an event id and a call id together. Some model providers put a signature into the call id. */
-const MAX_CALL_ID_BYTES = 2304;
+/** Limit of an entry id: an event id and a call id together. Some model providers put a signature into the call id. */
+const MAX_ENTRY_ID_BYTES = 2304;
 
 /**
  * Checks a ledger entry and returns a copy that can be stored. A response that is sealed already is not copied.
@@ -61,17 +61,18 @@ const MAX_CALL_ID_BYTES = 2304;
  * @throws InvalidRequestError that names the field
  */
 export function checkToolCall(entry: ToolLedgerEntry, path = '', known?: ToolLedgerEntry): ToolLedgerEntry {
-  const { invocationId, callId, name, status, response, parts, actions } = entry;
+  const { invocationId, entryId, name, status, response, parts, actions } = entry;
   if (!known || invocationId !== known.invocationId) checkName(`${path}invocationId`, invocationId);
   // The id of another call is not compared: it is a sum of texts, which would be copied for it.
-  if (!known || status === 'started' || callId !== known.callId) checkName(`${path}callId`, callId, MAX_CALL_ID_BYTES);
+  if (!known || status === 'started' || entryId !== known.entryId)
+    checkName(`${path}entryId`, entryId, MAX_ENTRY_ID_BYTES);
   if (!known || name !== known.name) checkName(`${path}name`, name);
   if (status !== 'started' && status !== 'finished') {
     throw new InvalidRequestError(`${path}status: expected started or finished, got ${JSON.stringify(status)}`);
   }
   const checked: { -readonly [K in keyof ToolLedgerEntry]: ToolLedgerEntry[K] } = {
     invocationId,
-    callId,
+    entryId,
     name,
     status,
   };

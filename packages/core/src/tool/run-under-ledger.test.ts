@@ -12,7 +12,7 @@ class NamedTool extends BaseTool {
   }
 }
 
-const ID = { callId: 'event/c', name: 'pay' };
+const ID = { entryId: 'event/c', name: 'pay' };
 const STARTED: ToolLedgerEntry = { invocationId: 'e-1', ...ID, status: 'started' };
 const FINISHED: ToolLedgerEntry = {
   ...STARTED,

@@ -19,7 +19,7 @@ export interface LedgerOutcome {
   /**
    * True for a call that runs an agent, if the agent waits (`ToolContext.pause`): its entry stays `started`. A call
    * that asked a person itself has a notice as its response, and is recorded as `finished`. After the answer it runs
-   * under another id: see `ledgerCallId`. Default false.
+   * under another id: see `ledgerEntryId`. Default false.
    */
   readonly isPaused?: boolean;
 }
@@ -48,12 +48,12 @@ export interface LedgerTool<Outcome extends LedgerOutcome> {
  * The start is recorded before each run of the tool, also before a second one: a process that lost the session fails
  * there, before the tool has an effect. Returns synchronously unless the tool or the store is asynchronous.
  *
- * @param id the call in the ledger: see `ledgerCallId`
+ * @param id the call's entry in the ledger: see `ledgerEntryId`
  * @param before the entry of the call; undefined if there is none
  */
 export function runUnderLedger<Outcome extends LedgerOutcome>(
   context: InvocationContext,
-  id: Pick<ToolLedgerEntry, 'callId' | 'name'>,
+  id: Pick<ToolLedgerEntry, 'entryId' | 'name'>,
   before: ToolLedgerEntry | undefined,
   tool: BaseTool,
   call: LedgerTool<Outcome>,
@@ -63,8 +63,8 @@ export function runUnderLedger<Outcome extends LedgerOutcome>(
   if (before && !continuesCalls(tool))
     return recordEnd(context, id, { response: call.interrupted ?? INTERRUPTED_CALL });
   const { invocation, invocationId } = context;
-  const { callId, name } = id;
-  const started = invocation.ledger.recordToolCall({ invocationId, callId, name, status: 'started' });
+  const { entryId, name } = id;
+  const started = invocation.ledger.recordToolCall({ invocationId, entryId, name, status: 'started' });
   const ran = started instanceof Promise ? started.then(() => call.runTool(tool)) : call.runTool(tool);
   if (!(ran instanceof Promise)) {
     call.toolContext.hasReturned = true;
@@ -89,16 +89,16 @@ export function continuesCalls(tool: BaseTool): boolean {
 
 function recordEnd<Outcome extends LedgerOutcome>(
   context: InvocationContext,
-  id: Pick<ToolLedgerEntry, 'callId' | 'name'>,
+  id: Pick<ToolLedgerEntry, 'entryId' | 'name'>,
   outcome: Outcome,
 ): MaybePromise<Outcome> {
   if (outcome.isPaused) return outcome;
   const { invocation, invocationId } = context;
-  const { callId, name } = id;
+  const { entryId, name } = id;
   const { response, parts, actions } = outcome;
   const entry: { -readonly [K in keyof ToolLedgerEntry]: ToolLedgerEntry[K] } = {
     invocationId,
-    callId,
+    entryId,
     name,
     status: 'finished',
   };

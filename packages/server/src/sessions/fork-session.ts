@@ -25,7 +25,7 @@ import {
   createErrorEvent,
   INTERRUPTED_BY_COPY,
   isUserArtifact,
-  ledgerCallId,
+  ledgerEntryId,
   openAnswers,
   setOwn,
   stateScopeOf,
@@ -225,13 +225,13 @@ function createToolCallFilter({ events, laterRuns }: Past, calls: Calls): (entry
   const runs = new Set(events.map(({ invocationId }) => invocationId));
   const kept = new Set<string>();
   for (const call of calls.all) {
-    if (call.responses.length > 0 || call.isLongRunning) kept.add(ledgerCallId(call.event.id, call.call));
+    if (call.responses.length > 0 || call.isLongRunning) kept.add(ledgerEntryId(call.event.id, call.call));
     // The call ran after this answer, and its result is among the events.
     const open = new Set(openAnswers(call).map(({ event }) => event));
     for (const { event } of call.requests.flatMap(({ responses }) => responses))
-      if (!open.has(event)) kept.add(ledgerCallId(event.id, call.call));
+      if (!open.has(event)) kept.add(ledgerEntryId(event.id, call.call));
   }
-  return ({ invocationId, callId }) => runs.has(invocationId) && (!laterRuns.has(invocationId) || kept.has(callId));
+  return ({ invocationId, entryId }) => runs.has(invocationId) && (!laterRuns.has(invocationId) || kept.has(entryId));
 }
 
 /**

@@ -7,7 +7,7 @@ let staleCalls = 0;
 /** Expects that every write under a lease fails and changes nothing. */
 export async function expectStale({ service, expect }: Subject, lease: SessionLease, who: string): Promise<void> {
   const session = await service.getSession(lease);
-  const entry = { invocationId: 'e-stale', callId: `call ${staleCalls++}`, name: 'tool', status: 'started' } as const;
+  const entry = { invocationId: 'e-stale', entryId: `call ${staleCalls++}`, name: 'tool', status: 'started' } as const;
   if (session) {
     const append = service.appendEvent({ session, event: stateEvent(`stale ${staleCalls}`, { stale: true }), lease });
     await expect.rejects(`an append of ${who}`, append, StaleWriterError);

@@ -3,8 +3,8 @@ import { exportAll, headerOf, importEvents } from './records.ts';
 import type { SessionRule, Subject } from './session-rule.ts';
 import { appendAll, KEY, readSession, sampleEvent, stateEvent } from './samples.ts';
 
-const STARTED: ToolLedgerEntry = { invocationId: 'e-1', callId: 'b', name: 'tool', status: 'started' };
-const FINISHED: ToolLedgerEntry = { ...STARTED, callId: 'a', status: 'finished', response: { list: [null] } };
+const STARTED: ToolLedgerEntry = { invocationId: 'e-1', entryId: 'b', name: 'tool', status: 'started' };
+const FINISHED: ToolLedgerEntry = { ...STARTED, entryId: 'a', status: 'finished', response: { list: [null] } };
 
 /** Rules about the records of an export. */
 export const exportRules: readonly SessionRule[] = [
@@ -85,7 +85,7 @@ export const exportRules: readonly SessionRule[] = [
         seen.push(record);
         if (seen.length > 3) continue;
         platform.advance(1000);
-        await service.recordToolCall(lease, { ...FINISHED, callId: `call ${seen.length}` });
+        await service.recordToolCall(lease, { ...FINISHED, entryId: `call ${seen.length}` });
         const delta = { count: seen.length, 'user:new': 1 };
         await service.appendEvent({ session, event: stateEvent(`more ${seen.length}`, delta), lease });
       }
@@ -102,7 +102,7 @@ export const exportRules: readonly SessionRule[] = [
       let writing = true;
       const write = async () => {
         for (let count = 1; count <= 40; count++) {
-          await service.recordToolCall(lease, { ...STARTED, callId: String(count) });
+          await service.recordToolCall(lease, { ...STARTED, entryId: String(count) });
           await service.appendEvent({ session, event: stateEvent(String(count), { count }), lease });
         }
         writing = false;

@@ -4,7 +4,7 @@ import type { SessionRule, Subject } from './session-rule.ts';
 import { KEY, OTHER_KEY, sampleEvent } from './samples.ts';
 
 const STATE = { own: 1, 'user:name': 'Ada', 'app:motto': 'go' };
-const CALL: ToolLedgerEntry = { invocationId: 'e-1', callId: 'a', name: 'tool', status: 'started' };
+const CALL: ToolLedgerEntry = { invocationId: 'e-1', entryId: 'a', name: 'tool', status: 'started' };
 const ONE = sampleEvent('one');
 const TWO = sampleEvent('two');
 const GOOD = recordsOf({ state: STATE }, [ONE, TWO], [CALL]);
@@ -126,8 +126,8 @@ export const importFaultRules: readonly SessionRule[] = [
       for (const toolCall of [
         undefined,
         'call',
-        { ...CALL, callId: '' },
-        { ...CALL, callId: 'c'.repeat(2305) },
+        { ...CALL, entryId: '' },
+        { ...CALL, entryId: 'c'.repeat(2305) },
         { ...CALL, name: '' },
         { ...CALL, invocationId: undefined },
         { ...CALL, status: 'over' },

@@ -10,7 +10,7 @@ import { gives, timedEvent } from './window-samples.ts';
 const COPY_KEY = { appName: 'copy', userId: 'ada', sessionId: 'again' };
 const CALL: ToolLedgerEntry = {
   invocationId: 'e-1',
-  callId: 'z',
+  entryId: 'z',
   name: 'tool',
   status: 'finished',
   response: { a: 1 },
@@ -150,9 +150,9 @@ export const importRules: readonly SessionRule[] = [
       expect.same('a duplicate', await service.appendEvent({ session, event: again, lease }), events[1]);
       await service.appendEvent({ session, event: timedEvent('5', [5, 3]), lease });
       await service.recordToolCall(lease, { ...CALL, response: { a: 2 } });
-      await service.recordToolCall(lease, { ...CALL, callId: 'a' });
+      await service.recordToolCall(lease, { ...CALL, entryId: 'a' });
       const calls = await service.listToolCalls({ ...KEY, invocationId: 'e-1' });
-      expect.same('the tool calls', calls, [CALL, { ...CALL, callId: 'a' }]);
+      expect.same('the tool calls', calls, [CALL, { ...CALL, entryId: 'a' }]);
       await gives(subject, {}, [1, 2, 3, 4, 5]);
       await gives(subject, { sinceCompaction: true }, [3, 5]);
       expect.same('the time', (await readSession(subject)).lastUpdateTime, platform.now() / 1000);

@@ -2,7 +2,7 @@ import { InvalidRequestError, type ToolLedgerEntry } from '@eventloom/core';
 import type { SessionRule } from './session-rule.ts';
 import { KEY, OTHER_KEY } from './samples.ts';
 
-const STARTED: ToolLedgerEntry = { invocationId: 'e-1', callId: 'call-1', name: 'tool', status: 'started' };
+const STARTED: ToolLedgerEntry = { invocationId: 'e-1', entryId: 'call-1', name: 'tool', status: 'started' };
 const FINISHED: ToolLedgerEntry = {
   ...STARTED,
   status: 'finished',
@@ -11,7 +11,7 @@ const FINISHED: ToolLedgerEntry = {
 const CALLS = { ...KEY, invocationId: 'e-1' };
 
 function byCallId(one: ToolLedgerEntry, other: ToolLedgerEntry): number {
-  return one.callId < other.callId ? -1 : 1;
+  return one.entryId < other.entryId ? -1 : 1;
 }
 
 /** Rules about the ledger of tool calls. */
@@ -46,11 +46,11 @@ export const ledgerRules: readonly SessionRule[] = [
       };
       const calls: ToolLedgerEntry[] = [
         { ...FINISHED, actions },
-        { ...STARTED, callId: 'silent', status: 'finished', actions: { escalate: true } },
-        { ...FINISHED, callId: 'plain' },
+        { ...STARTED, entryId: 'silent', status: 'finished', actions: { escalate: true } },
+        { ...FINISHED, entryId: 'plain' },
       ];
       for (const call of calls) {
-        await service.recordToolCall(lease, { ...STARTED, callId: call.callId });
+        await service.recordToolCall(lease, { ...STARTED, entryId: call.entryId });
         await service.recordToolCall(lease, call);
       }
       expect.same('the calls', await service.listToolCalls(CALLS), calls);
@@ -68,13 +68,13 @@ export const ledgerRules: readonly SessionRule[] = [
           ...FINISHED,
           parts: [{ inlineData: { mimeType: 'image/png', data: 'aGk=' } }, { fileData: { fileUri: 'gs://a' } }],
         },
-        { ...FINISHED, callId: 'plain' },
-        { ...FINISHED, callId: 'odd', response: { parts: [[1], { response: 1 }] }, parts: [] },
+        { ...FINISHED, entryId: 'plain' },
+        { ...FINISHED, entryId: 'odd', response: { parts: [[1], { response: 1 }] }, parts: [] },
       ];
       for (const call of calls) await service.recordToolCall(lease, call);
       expect.same('the calls', await service.listToolCalls(CALLS), calls);
       expect.same('the call without parts', 'parts' in ((await service.listToolCalls(CALLS))[1] ?? {}), false);
-      const refused = { ...STARTED, callId: 'alone', parts: [] };
+      const refused = { ...STARTED, entryId: 'alone', parts: [] };
       await expect.rejects('parts without a response', service.recordToolCall(lease, refused), InvalidRequestError);
     },
   },
@@ -112,12 +112,12 @@ export const ledgerRules: readonly SessionRule[] = [
       await service.createSession(KEY);
       const lease = await service.acquireLease(KEY);
       const ids = ['z', 'a', 'm', 'b'];
-      for (const callId of ids) await service.recordToolCall(lease, { ...STARTED, callId });
-      for (const callId of ['b', 'z']) await service.recordToolCall(lease, { ...FINISHED, callId });
+      for (const entryId of ids) await service.recordToolCall(lease, { ...STARTED, entryId });
+      for (const entryId of ['b', 'z']) await service.recordToolCall(lease, { ...FINISHED, entryId });
       const calls = await service.listToolCalls(CALLS);
       expect.same(
         'the calls',
-        calls.map(({ callId }) => callId),
+        calls.map(({ entryId }) => entryId),
         ids,
       );
       expect.same(
@@ -136,15 +136,15 @@ export const ledgerRules: readonly SessionRule[] = [
       const ids = ['a', 'b', 'c', 'd'];
       const recordAll = (entries: readonly ToolLedgerEntry[]) =>
         Promise.all(leases.flatMap((lease) => entries.map((entry) => service.recordToolCall(lease, entry))));
-      await recordAll(ids.map((callId) => ({ ...STARTED, callId })));
-      const ends = ids.flatMap((callId) => [FINISHED, STARTED].map((entry) => ({ ...entry, callId })));
-      await recordAll([...ends, { ...STARTED, invocationId: 'e-2', callId: 'a' }]);
+      await recordAll(ids.map((entryId) => ({ ...STARTED, entryId })));
+      const ends = ids.flatMap((entryId) => [FINISHED, STARTED].map((entry) => ({ ...entry, entryId })));
+      await recordAll([...ends, { ...STARTED, invocationId: 'e-2', entryId: 'a' }]);
       for (const key of [KEY, OTHER_KEY]) {
         const calls = await service.listToolCalls({ ...key, invocationId: 'e-1' });
-        const finished = ids.map((callId) => ({ ...FINISHED, callId }));
+        const finished = ids.map((entryId) => ({ ...FINISHED, entryId }));
         expect.same('the calls', calls.toSorted(byCallId), finished);
         const others = await service.listToolCalls({ ...key, invocationId: 'e-2' });
-        expect.same('the call of the other run', others, [{ ...STARTED, invocationId: 'e-2', callId: 'a' }]);
+        expect.same('the call of the other run', others, [{ ...STARTED, invocationId: 'e-2', entryId: 'a' }]);
       }
     },
   },
@@ -197,8 +197,8 @@ export const ledgerRules: readonly SessionRule[] = [
       const lease = await service.acquireLease(KEY);
       const bad: Readonly<Record<string, ToolLedgerEntry>> = {
         'no invocation id': { ...STARTED, invocationId: '' },
-        'no call id': { ...STARTED, callId: '' },
-        'a call id with NUL': { ...STARTED, callId: 'a\0b' },
+        'no entry id': { ...STARTED, entryId: '' },
+        'an entry id with NUL': { ...STARTED, entryId: 'a\0b' },
         'a response that is a list': { ...FINISHED, response: [1] as never },
         'actions that are a list': { ...FINISHED, actions: [] as never },
         'a Map in the actions': { ...FINISHED, actions: { stateDelta: { at: new Map() } } },
@@ -209,8 +209,8 @@ export const ledgerRules: readonly SessionRule[] = [
         await expect.rejects(what, service.recordToolCall(lease, entry), InvalidRequestError);
       }
       expect.same('the ledger', await service.listToolCalls(CALLS), []);
-      const long = { ...STARTED, callId: 'c'.repeat(2048) };
-      await expect.fulfils('a long call id', service.recordToolCall(lease, long));
+      const long = { ...STARTED, entryId: 'c'.repeat(2048) };
+      await expect.fulfils('a long entry id', service.recordToolCall(lease, long));
       expect.same('the ledger with a long id', await service.listToolCalls(CALLS), [long]);
     },
   },

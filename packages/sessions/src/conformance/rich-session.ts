@@ -35,15 +35,15 @@ export async function writeRichSession(
   const lease = await service.acquireLease(key);
   platform.advance(1500);
   for (const [index, invocationId] of RICH_INVOCATIONS.entries()) {
-    for (const callId of ['z', 'a', 'c'.repeat(2048)]) {
-      const call: ToolLedgerEntry = { invocationId, callId, name: 'tool', status: 'started' };
+    for (const entryId of ['z', 'a', 'c'.repeat(2048)]) {
+      const call: ToolLedgerEntry = { invocationId, entryId, name: 'tool', status: 'started' };
       await service.recordToolCall(lease, call);
       const parts = [{ inlineData: { mimeType: 'image/png', data: 'aGk=' } }];
       const media = index > 0 ? { parts } : {};
-      if (callId === 'z')
+      if (entryId === 'z')
         await service.recordToolCall(lease, { ...call, status: 'finished', response: oddValues(), ...media });
       const actions = { stateDelta: oddValues(), escalate: true };
-      if (callId === 'a' && index > 0) await service.recordToolCall(lease, { ...call, status: 'finished', actions });
+      if (entryId === 'a' && index > 0) await service.recordToolCall(lease, { ...call, status: 'finished', actions });
     }
   }
   for (const params of richEvents()) {

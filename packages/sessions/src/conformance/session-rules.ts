@@ -131,7 +131,7 @@ export const sessionRules: readonly SessionRule[] = [
       const session = await service.createSession({ ...KEY, state: { own: 1 } });
       const lease = await service.acquireLease(KEY);
       await service.appendEvent({ session, event: stateEvent('one', { more: 1 }), lease });
-      const call = { invocationId: 'e-1', callId: 'call', name: 'tool', status: 'started' } as const;
+      const call = { invocationId: 'e-1', entryId: 'call', name: 'tool', status: 'started' } as const;
       await service.recordToolCall(lease, call);
       await service.deleteSession(KEY);
       expect.same('the session', await service.getSession(KEY), undefined);

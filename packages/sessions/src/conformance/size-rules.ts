@@ -184,7 +184,7 @@ export const sizeRules: readonly SessionRule[] = [
       for (const text of Object.values(TEXTS)) await service.recordToolCall(lease, callWith(String(text.length), text));
       const calls = await service.listToolCalls({ ...KEY, invocationId: 'e-1' });
       for (const [what, text] of Object.entries(TEXTS)) {
-        const call = calls.find(({ callId }) => callId === String(text.length));
+        const call = calls.find(({ entryId }) => entryId === String(text.length));
         expect.true(what, call?.response?.['text'] === text);
       }
     },
@@ -279,8 +279,8 @@ function textEvent(id: string, text: string, params: EventParams = {}): Event {
   return createEvent({ ...sampleEvent(id, params), content: { role: 'user', parts: [{ text }] } });
 }
 
-function callWith(callId: string, text: string): ToolLedgerEntry {
-  return { invocationId: 'e-1', callId, name: 'tool', status: 'finished', response: { text } };
+function callWith(entryId: string, text: string): ToolLedgerEntry {
+  return { invocationId: 'e-1', entryId, name: 'tool', status: 'finished', response: { text } };
 }
 
 /** Returns a value whose JSON has exactly this number of bytes: `filler` as often as it fits, then `x`. */

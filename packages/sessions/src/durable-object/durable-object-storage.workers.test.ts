@@ -42,7 +42,7 @@ test('an evicted object keeps events, state, lease and ledger', async () => {
   const stub = newObject();
   const call = {
     invocationId: 'e-1',
-    callId: 'call',
+    entryId: 'call',
     name: 'tool',
     status: 'finished',
     response: { ok: true },
@@ -71,7 +71,7 @@ test('deleting a session deletes all its rows', () =>
     const session = await service.createSession({ ...KEY, state: { own: 1 } });
     const lease = await service.acquireLease(KEY);
     await service.appendEvent({ session, event: event('one', { more: 1 }), lease });
-    await service.recordToolCall(lease, { invocationId: 'e-1', callId: 'call', name: 'tool', status: 'started' });
+    await service.recordToolCall(lease, { invocationId: 'e-1', entryId: 'call', name: 'tool', status: 'started' });
     expect(rowCounts(storage)).not.toEqual(before);
     await service.deleteSession(KEY);
     expect(rowCounts(storage)).toEqual(before);

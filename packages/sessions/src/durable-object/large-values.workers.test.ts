@@ -18,7 +18,7 @@ test('every kind of large value is in the bucket while it is referenced, and del
     const lease = await service.acquireLease(KEY);
     await service.appendEvent({ session, event: event('one', LARGE), lease });
     expect(await left()).toBe(3);
-    const call = { invocationId: 'e-1', callId: 'c', name: 'tool', response: { text: LARGE } };
+    const call = { invocationId: 'e-1', entryId: 'c', name: 'tool', response: { text: LARGE } };
     await service.recordToolCall(lease, { ...call, status: 'started' });
     expect(await left()).toBe(4);
     const changed = { ...call, response: { text: `${LARGE}!` }, actions: { stateDelta: { key: LARGE } } };

@@ -42,7 +42,7 @@ test.each([1_900_000, 970_000])(
       const text = 'x'.repeat(chars);
       const call = {
         invocationId: 'e-1',
-        callId: 'c'.repeat(2000),
+        entryId: 'c'.repeat(2000),
         name: 'n'.repeat(256),
         status: 'finished',
       } as const;

@@ -112,7 +112,7 @@ test('an append that waited while its lease was taken over is stale and stores n
   await client.query('BEGIN');
   await other.acquireLease({ ...KEY, onBusy: 'interrupt' });
   const append = service.appendEvent({ session: mine, event: eventOf('mine', { stateDelta: { key: 1 } }), lease });
-  const call = { invocationId: 'e-1', callId: 'c', name: 'tool', status: 'started' } as const;
+  const call = { invocationId: 'e-1', entryId: 'c', name: 'tool', status: 'started' } as const;
   const record = service.recordToolCall(lease, call);
   const results = Promise.allSettled([append, record, service.renewLease(lease)]);
   await untilWaiting(pool, 3);
@@ -362,7 +362,7 @@ test('a run with create that waited for a deletion creates the session again', a
 test('a refused run does not wait for the session and locks nothing', async () => {
   const lease = await other.acquireLease(KEY);
   await client.query('BEGIN');
-  await other.recordToolCall(lease, { invocationId: 'e-1', callId: 'c', name: 'tool', status: 'started' });
+  await other.recordToolCall(lease, { invocationId: 'e-1', entryId: 'c', name: 'tool', status: 'started' });
   const second = { ...KEY, invocationId: 'e-2', message: eventOf('two'), onBusy: 'reject' } as const;
   await expect(service.beginRun(second)).rejects.toThrow(SessionBusyError);
   await client.query('COMMIT');

@@ -124,7 +124,7 @@ export class PostgresLeases {
   async recordToolCalls(lease: SessionLease, entries: readonly ToolLedgerEntry[]): Promise<boolean> {
     const calls = entries.map(
       (entry) =>
-        [entry.invocationId, entry.callId, entry.name, entry.status, responseJson(entry), actionsJson(entry)] as const,
+        [entry.invocationId, entry.entryId, entry.name, entry.status, responseJson(entry), actionsJson(entry)] as const,
     );
     const [one, ...others] = calls;
     if (!one) return true;

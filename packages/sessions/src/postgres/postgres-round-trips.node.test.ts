@@ -132,7 +132,7 @@ describe('round trips', () => {
 
   test('tool calls that start or end together are one statement', async () => {
     const lease = await service.acquireLease(KEY);
-    const calls = ['c', 'a', 'b'].map((callId) => ({ invocationId: 'e-1', callId, name: 'tool' }));
+    const calls = ['c', 'a', 'b'].map((entryId) => ({ invocationId: 'e-1', entryId, name: 'tool' }));
     for (const status of ['started', 'finished'] as const) {
       pool.sent = [];
       await Promise.all(calls.map(async (call) => service.recordToolCall(lease, { ...call, status })));
@@ -151,7 +151,7 @@ describe('round trips', () => {
     await service.getSession({ ...KEY, config: { sinceCompaction: true } });
     await service.listEvents(KEY);
     await service.listSessions({ appName: 'app', userId: 'user' });
-    await service.recordToolCall(lease, { invocationId: 'e-1', callId: 'c', name: 'tool', status: 'started' });
+    await service.recordToolCall(lease, { invocationId: 'e-1', entryId: 'c', name: 'tool', status: 'started' });
     await service.listToolCalls({ ...KEY, invocationId: 'e-1' });
     await service.releaseLease(lease);
     await service.createSession({ ...KEY, sessionId: 'other', state: { own: 1 } });

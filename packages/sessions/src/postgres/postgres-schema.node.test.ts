@@ -90,7 +90,7 @@ test('a running program stops writing after a newer one migrated the tables, and
   const before = await contents();
   await pool.query(`UPDATE eventloom_meta SET value = 99 WHERE key = 'sessions.schema'`);
   const event = createEvent({ invocationId: 'e-1', author: 'agent', actions: { stateDelta: { 'user:name': 'Eva' } } });
-  const call = { invocationId: 'e-1', callId: 'c', name: 'tool', status: 'started' } as const;
+  const call = { invocationId: 'e-1', entryId: 'c', name: 'tool', status: 'started' } as const;
   const other = { ...KEY, sessionId: 'other' };
   const attempts: (() => unknown)[] = [
     () => service.acquireLease({ ...KEY, onBusy: 'interrupt' }),
@@ -216,7 +216,7 @@ test('without prepared statements calls do not depend on the connection', async 
   const { lease } = await service.beginRun({ ...KEY, invocationId: 'e-1', resumable: true });
   const actions = { stateDelta: { own: 2 }, removedState: ['user:name'] };
   await service.appendEvent({ session, event: createEvent({ invocationId: 'e-1', author: 'agent', actions }), lease });
-  await service.recordToolCall(lease, { invocationId: 'e-1', callId: 'c', name: 'tool', status: 'started' });
+  await service.recordToolCall(lease, { invocationId: 'e-1', entryId: 'c', name: 'tool', status: 'started' });
   expect((await service.listOpenRuns({ appName: 'app' })).runs.length).toBe(1);
   await service.releaseLease(lease);
   const records = await recordsOf(service);

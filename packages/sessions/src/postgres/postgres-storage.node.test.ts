@@ -39,7 +39,7 @@ async function fill(key: SessionKey): Promise<void> {
   const session = await service.createSession({ ...key, state: { own: 1, 'user:name': 'Ada', 'app:motto': 'go' } });
   const { lease } = await service.beginRun({ ...key, invocationId: 'e-1', requestId: 'r-1' });
   await service.appendEvent({ session, event: eventOf('one', { actions: { stateDelta: { more: 1 } } }), lease });
-  await service.recordToolCall(lease, { invocationId: 'e-1', callId: 'c', name: 'tool', status: 'started' });
+  await service.recordToolCall(lease, { invocationId: 'e-1', entryId: 'c', name: 'tool', status: 'started' });
 }
 
 test('deleting a session deletes only its rows', async () => {
@@ -80,7 +80,7 @@ test('a value over 64 MiB of JSON is refused with its name and changes nothing',
   const content = { role: 'model', parts: [{ text }] };
   const call = {
     invocationId: 'e-1',
-    callId: 'large call',
+    entryId: 'large call',
     name: 'tool',
     status: 'finished',
     response: { text },

@@ -106,7 +106,7 @@ export class SessionImporter {
       await run(this.#sessions.addToolCalls, [
         pk,
         batch.map(({ invocationId }) => invocationId),
-        batch.map(({ callId }) => callId),
+        batch.map(({ entryId }) => entryId),
         batch.map(({ name }) => name),
         batch.map(({ status }) => status),
         batch.map(({ json }) => json),

@@ -24,7 +24,7 @@ export function compactionEnd({ actions }: Event): number | null {
 /** Returns the response of a tool as it is stored. @throws SizeLimitError */
 export function responseJson(entry: ToolLedgerEntry): string | null {
   const stored = storedOutcome(entry);
-  return stored ? withinLimit(JSON.stringify(stored), MAX_JSON_BYTES, 'response of call', entry.callId) : null;
+  return stored ? withinLimit(JSON.stringify(stored), MAX_JSON_BYTES, 'response of call', entry.entryId) : null;
 }
 
 /**
@@ -32,8 +32,8 @@ export function responseJson(entry: ToolLedgerEntry): string | null {
  *
  * @throws SizeLimitError
  */
-export function actionsJson({ callId, actions }: ToolLedgerEntry): string | null {
-  return actions ? withinLimit(JSON.stringify(actions), MAX_JSON_BYTES, 'actions of call', callId) : null;
+export function actionsJson({ entryId, actions }: ToolLedgerEntry): string | null {
+  return actions ? withinLimit(JSON.stringify(actions), MAX_JSON_BYTES, 'actions of call', entryId) : null;
 }
 
 /**

@@ -121,7 +121,7 @@ function toEvent({ value }: StoredRow): Event {
 function toToolCall({ kind, owner, name, key, value }: StoredRow, actions: string | null | undefined): ToolLedgerEntry {
   return {
     invocationId: String(owner),
-    callId: String(key),
+    entryId: String(key),
     name: String(name),
     status: kind === 'finished' ? 'finished' : 'started',
     ...(value === null ? {} : readOutcome(JSON.parse(value))),

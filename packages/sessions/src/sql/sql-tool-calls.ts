@@ -23,17 +23,17 @@ export class SqlToolCalls {
 
   /** Returns the response and the changes of a tool call as they are stored. @throws SizeLimitError */
   toTexts(entry: ToolLedgerEntry): OutcomeTexts {
-    const { callId, actions } = entry;
+    const { entryId, actions } = entry;
     const toText = (value: object | undefined, what: string): string | null =>
-      value ? this.#texts.write(JSON.stringify(value), what, callId, 2) : null;
+      value ? this.#texts.write(JSON.stringify(value), what, entryId, 2) : null;
     return [toText(storedOutcome(entry), 'the response to tool call'), toText(actions, 'the actions of tool call')];
   }
 
   /** Records a tool call. Returns false if the lease is not live. Called inside a transaction. */
   record({ appName, userId, sessionId, epoch }: SessionLease, entry: ToolLedgerEntry, outcome: OutcomeTexts): boolean {
-    const { invocationId, callId, name, status } = entry;
+    const { invocationId, entryId, name, status } = entry;
     const owner = [appName, userId, sessionId, epoch] as const;
-    const { changes } = this.#sql.recordToolCall.run(...owner, invocationId, callId, name, status, ...outcome);
+    const { changes } = this.#sql.recordToolCall.run(...owner, invocationId, entryId, name, status, ...outcome);
     return changes === 1 || this.#sql.liveLease.get(...owner) !== undefined;
   }
 
@@ -63,16 +63,16 @@ export class SqlToolCalls {
    */
   writeAll(pk: number, entries: readonly ToolLedgerEntry[]): void {
     for (const [index, entry] of entries.entries()) {
-      const { invocationId, callId, name, status } = entry;
-      this.#sql.insertToolCall.run(pk, invocationId, callId, index + 1, name, status, ...this.toTexts(entry));
+      const { invocationId, entryId, name, status } = entry;
+      this.#sql.insertToolCall.run(pk, invocationId, entryId, index + 1, name, status, ...this.toTexts(entry));
     }
   }
 
   readonly #toEntry = (row: SqlRow): ToolLedgerEntry => {
-    const { invocation_id: invocationId, call_id: callId, name, status, response, actions } = row;
+    const { invocation_id: invocationId, call_id: entryId, name, status, response, actions } = row;
     return {
       invocationId: String(invocationId),
-      callId: String(callId),
+      entryId: String(entryId),
       name: String(name),
       status: status === 'finished' ? 'finished' : 'started',
       ...(typeof response === 'string' ? readOutcome(this.#texts.read(response)) : {}),

@@ -44,7 +44,7 @@ test('a reopened file has all events, state, leases and ledger entries', async (
   const lease = await first.acquireLease(KEY);
   const call = {
     invocationId: 'e-1',
-    callId: 'call',
+    entryId: 'call',
     name: 'tool',
     status: 'finished',
     response: { ok: true },
@@ -91,7 +91,7 @@ test('deleting a session deletes all its rows', async () => {
   await service.releaseLease(ended.lease);
   const { lease } = await service.beginRun({ ...KEY, invocationId: 'e-1', requestId: 'r-1' });
   await service.appendEvent({ session, event: event('one', { more: 1 }), lease });
-  await service.recordToolCall(lease, { invocationId: 'e-1', callId: 'call', name: 'tool', status: 'started' });
+  await service.recordToolCall(lease, { invocationId: 'e-1', entryId: 'call', name: 'tool', status: 'started' });
   await service.putRunWebhook({ ...KEY, id: 'msg', invocationId: 'e-1', url: 'https://hooks.example' });
   const waiting = service.acquireLease(KEY);
   const counts = rowCounts(database);
@@ -203,10 +203,10 @@ test('a value over 64 MiB is refused and changes nothing; 64 MiB are stored', as
   await expect(service.createSession({ ...large, state: { small: 1, large: fits } })).rejects.toThrow(SizeLimitError);
   expect(await service.getSession(large)).toBeUndefined();
   const response = { text: fits.slice(0, -11) };
-  const call = { invocationId: 'e-1', callId: 'c', name: 'tool', status: 'finished', response } as const;
+  const call = { invocationId: 'e-1', entryId: 'c', name: 'tool', status: 'finished', response } as const;
   await service.recordToolCall(lease, call);
   expect((await service.listToolCalls({ ...KEY, invocationId: 'e-1' }))[0]?.response?.['text']).toBe(response.text);
-  const larger = { ...call, callId: 'd', response: { text: `${fits}x` } };
+  const larger = { ...call, entryId: 'd', response: { text: `${fits}x` } };
   await expect(async () => service.recordToolCall(lease, larger)).rejects.toThrow(SizeLimitError);
   await service.appendEvent({ session, event: event('one'), lease });
   expect((await service.getSession(KEY))?.events.map(({ id }) => id)).toEqual(['one']);

@@ -40,7 +40,7 @@ test('writes wait while another process locks the file, and run in order', async
     service.appendEvent({ session, event: event('one'), lease }),
     service.appendEvent({ session, event: event('two', { own: 2 }), lease }),
     service.createSession(OTHER_KEY),
-    service.recordToolCall(lease, { invocationId: 'e-1', callId: 'call', name: 'tool', status: 'started' }),
+    service.recordToolCall(lease, { invocationId: 'e-1', entryId: 'call', name: 'tool', status: 'started' }),
     service.appendEvent({ session, event: event('three', { own: 3 }), lease }),
     service.renewLease(lease),
     service.deleteSession(OTHER_KEY),

@@ -74,7 +74,7 @@ async function readStored(path: string): Promise<Progress> {
     const end = index < finished ? { status: 'finished', response: { number: index } } : { status: 'started' };
     expect(call).toEqual({
       invocationId: `e-${Math.floor(index / 10)}`,
-      callId: `call ${index}`,
+      entryId: `call ${index}`,
       name: 'tool',
       ...end,
     });

@@ -54,7 +54,7 @@ test('calls that start or end together are one transaction, which a later write 
   const database = new WatchedDatabase(':memory:');
   const service = new SqliteSessionService({ database });
   const { lease } = await service.beginRun({ ...RUN, create: true });
-  const call = (id: number) => ({ invocationId: 'e-1', callId: `call ${id}`, name: 'tool' });
+  const call = (id: number) => ({ invocationId: 'e-1', entryId: `call ${id}`, name: 'tool' });
   const ids = Array.from({ length: 8 }, (_, id) => id);
   const recordAll = (status: 'started' | 'finished') =>
     ids.map(async (id) => service.recordToolCall(lease, { ...call(id), status }));

@@ -6,7 +6,7 @@ export const importMutants: readonly SessionMutant[] = [
   brokenImport('import.lossless', 'drops the tool calls', (session) => ({ ...session, toolCalls: [] })),
   brokenImport('import.lossless', 'sorts tool calls by id', (session) => ({
     ...session,
-    toolCalls: session.toolCalls.toSorted((one, other) => (one.callId < other.callId ? -1 : 1)),
+    toolCalls: session.toolCalls.toSorted((one, other) => (one.entryId < other.entryId ? -1 : 1)),
   })),
   brokenImport('import.lossless', 'sorts events by time', (session) => ({
     ...session,

@@ -1,8 +1,8 @@
 import type { ToolLedgerEntry } from '@eventloom/core';
 import { brokenDriver, brokenService, type SessionMutant } from './mutant.ts';
 
-function withoutActions({ invocationId, callId, name, status, response }: ToolLedgerEntry): ToolLedgerEntry {
-  return { invocationId, callId, name, status, ...(response ? { response } : {}) };
+function withoutActions({ invocationId, entryId, name, status, response }: ToolLedgerEntry): ToolLedgerEntry {
+  return { invocationId, entryId, name, status, ...(response ? { response } : {}) };
 }
 
 export const ledgerMutants: readonly SessionMutant[] = [
@@ -10,7 +10,7 @@ export const ledgerMutants: readonly SessionMutant[] = [
     listToolCalls: (key, invocationId) =>
       driver
         .listToolCalls(key, invocationId)
-        .map(({ callId, name, status }) => ({ invocationId, callId, name, status })),
+        .map(({ entryId, name, status }) => ({ invocationId, entryId, name, status })),
   })),
   brokenDriver('ledger.start-then-finish', 'records only the start of a call', (driver) => ({
     recordToolCall: (lease, entry) => entry.status === 'finished' || driver.recordToolCall(lease, entry),
@@ -31,7 +31,7 @@ export const ledgerMutants: readonly SessionMutant[] = [
     const calls = new Map<string, ToolLedgerEntry>();
     return {
       recordToolCall(_, entry) {
-        calls.set(entry.callId, entry);
+        calls.set(entry.entryId, entry);
         return true;
       },
       listToolCalls: () => [...calls.values()],
@@ -43,7 +43,7 @@ export const ledgerMutants: readonly SessionMutant[] = [
   })),
   brokenDriver('ledger.order', 'lists calls by id', (driver) => ({
     listToolCalls: (key, invocationId) =>
-      driver.listToolCalls(key, invocationId).toSorted((one, other) => (one.callId < other.callId ? -1 : 1)),
+      driver.listToolCalls(key, invocationId).toSorted((one, other) => (one.entryId < other.entryId ? -1 : 1)),
   })),
   brokenDriver('ledger.order', 'lists calls in the order of their ends', (driver) => ({
     listToolCalls: (key, invocationId) =>

@@ -67,8 +67,8 @@ export class LimitedDriver extends InMemorySessionDriver {
     this.check(event.id, event);
   }
 
-  checkToolCall({ callId, response }: ToolLedgerEntry): void {
-    this.check(callId, response);
+  checkToolCall({ entryId, response }: ToolLedgerEntry): void {
+    this.check(entryId, response);
   }
 
   sizeOf(json: string): number {
