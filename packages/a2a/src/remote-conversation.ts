@@ -65,8 +65,8 @@ export function readConversation(context: InvocationContext): RemoteConversation
     const question = event.author === agent.name ? questionIn(event) : undefined;
     const contextId = question?.contextId ?? event.customMetadata?.[CONTEXT_ID];
     if (event.author === agent.name && typeof contextId === 'string') {
-      const asked = question && calls.madeIn(event).find(({ id }) => id === question.callId);
-      const isAnsweredNow = asked?.responses.some((response) => response.event.invocationId === invocationId);
+      const request = question && calls.madeIn(event).find(({ id }) => id === question.callId);
+      const isAnsweredNow = request?.responses.some((response) => response.event.invocationId === invocationId);
       const isOpen = event.invocationId === invocationId || isAnsweredNow === true;
       const parts = unseen.reverse().flatMap((each) => toMessageParts(each, agent.name));
       const isBegun = resumedFrom && event.invocationId === invocationId && event.executionId === executionId;

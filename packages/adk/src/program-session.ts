@@ -5,7 +5,7 @@ import {
   describeKind,
   isRecord,
   ledgerEntryId,
-  openAnswers,
+  answersToUnsettled,
   type SessionCall,
   stateScopeOf,
   toSeconds,
@@ -87,7 +87,7 @@ export function noteBegunCalls({ events, toolCalls }: ProgramSession, given: rea
   for (const call of calls.all) {
     if (call.responses.length === 0 && call.eventIndex >= from) note(call.event, call);
     // A call that a person was asked about is recorded in the run of the answer.
-    for (const { event, eventIndex } of openAnswers(call)) if (eventIndex >= from) note(event, call);
+    for (const { event, eventIndex } of answersToUnsettled(call)) if (eventIndex >= from) note(event, call);
   }
   return calls;
 }

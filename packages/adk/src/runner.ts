@@ -215,17 +215,19 @@ export class AdkRunner extends Runner {
     const text = mayAnswer ? textOf(params?.newMessage) : undefined;
     if (text === undefined) return withAdkEnds(super.runAsync(withRunConfig(params)), params, this.hidesBookkeeping);
     // The run reads its parameters when it begins.
-    const asked: { newMessage?: AdkRunAsyncParams['newMessage'] } & AdkRunAsyncParams = withRunConfig({ ...params });
-    const stream = super.runAsync(asked);
+    const runParams: { newMessage?: AdkRunAsyncParams['newMessage'] } & AdkRunAsyncParams = withRunConfig({
+      ...params,
+    });
+    const stream = super.runAsync(runParams);
     // The text may become an answer when the run begins.
     Object.defineProperty(stream, 'start', { value: 'answers' });
     return withAdkEnds(stream, params, this.hidesBookkeeping, async () => {
-      const sent = await readSentMessage(this, params, asked.requestId ?? asked.runConfig?.requestId);
+      const sent = await readSentMessage(this, params, runParams.requestId ?? runParams.runConfig?.requestId);
       const events = sent ? [] : await readRecentEvents(this, params);
       const answer = sent
         ? toSentAnswer(sent, text)
         : (confirms && toConfirmation(events, text)) || (this.takesTextAnswers && toAnswer(this.agent, events, text));
-      if (answer) asked.newMessage = answer;
+      if (answer) runParams.newMessage = answer;
     });
   }
 
@@ -239,9 +241,9 @@ export class AdkRunner extends Runner {
    * it once more with the answer.
    * @internal
    */
-  override agentForAnswers(asked: BaseAgent): BaseAgent {
-    if (this.isResumable) return asked;
-    let agent = asked;
+  override agentForAnswers(asking: BaseAgent): BaseAgent {
+    if (this.isResumable) return asking;
+    let agent = asking;
     while (agent !== this.agent && agent.parentAgent && !isLlmAgent(agent.parentAgent)) agent = agent.parentAgent;
     return agent;
   }

@@ -31,7 +31,7 @@ export class Attempt {
   /** Writes to channels, in order. */
   readonly updates: (readonly [string, JsonValue])[] = [];
   /** New questions of the attempt, without those that earlier attempts asked. */
-  readonly asked: InputRequest[] = [];
+  readonly newQuestions: InputRequest[] = [];
   /** True if the attempt cannot continue before a person answers. */
   isWaiting = false;
   /** True once the function has completed or was abandoned: its later actions have no effect. */
@@ -81,7 +81,7 @@ export class Attempt {
       );
     }
     this.isWaiting = true;
-    if (!question) this.asked.push(request);
+    if (!question) this.newQuestions.push(request);
     throw new NodeInterrupt(`${owner} waits for an answer`);
   }
 

@@ -270,7 +270,7 @@ export function openQuestions({ executionId, branch }: Event, events: readonly E
       event.branch.startsWith(prefix) &&
       NODE_WORLD.test(event.branch.slice(prefix.length)));
   return new Calls(events).waiting.filter(isWithin).map(({ id, call, event }) => {
-    const { key: _, ...asked } = inputRequestOf(call) ?? { key: '' };
-    return { node: event.author, name: call.name ?? '', id, ...asked };
+    const { key: _, ...question } = inputRequestOf(call) ?? { key: '' };
+    return { node: event.author, name: call.name ?? '', id, ...question };
   });
 }

@@ -6,7 +6,7 @@ import {
   type JsonObject,
   type JsonValue,
 } from '@eventloom/core';
-import { answerOf, askedCallId, Calls, inputRequestOf, isCancelled } from '@eventloom/core/internal';
+import { answerOf, aboutCallId, Calls, inputRequestOf, isCancelled } from '@eventloom/core/internal';
 import {
   askingRun,
   START_RUN,
@@ -101,10 +101,10 @@ export class GraphRecord {
   }
 
   #addQuestions(run: string, event: Event): void {
-    const asked = this.#questions.get(run) ?? [];
+    const questions = this.#questions.get(run) ?? [];
     for (const [index, call] of getFunctionCalls(event).entries())
-      asked.push({ call, key: inputRequestOf(call)?.key ?? '', answer: undefined, event, index });
-    this.#questions.set(run, asked);
+      questions.push({ call, key: inputRequestOf(call)?.key ?? '', answer: undefined, event, index });
+    this.#questions.set(run, questions);
   }
 
   /** Reads the users' answers. A node's question with an expired answer is dropped, and the node asks again. */
@@ -113,16 +113,16 @@ export class GraphRecord {
     if (this.#questions.size === 0) return;
     const calls = Calls.of(invocation);
     const answered = (question: AskedQuestion): AskedQuestion[] => {
-      const asked = calls.madeIn(question.event)[question.index];
+      const made = calls.madeIn(question.event)[question.index];
       // A question that was cancelled with an agent around the graph is asked again.
-      if (asked && isCancelled(asked)) return [];
-      const response = asked && answerOf(asked)?.response;
+      if (made && isCancelled(made)) return [];
+      const response = made && answerOf(made)?.response;
       if (!response) return [question];
       // A tool's request is kept, so that the tool learns that it expired.
-      if (response['expired'] === true && askedCallId(question.call) === undefined) return [];
+      if (response['expired'] === true && aboutCallId(question.call) === undefined) return [];
       return [{ ...question, answer: frozen(structuredClone(response) as JsonObject) }];
     };
-    for (const [run, asked] of this.#questions) this.#questions.set(run, asked.flatMap(answered));
+    for (const [run, questions] of this.#questions) this.#questions.set(run, questions.flatMap(answered));
   }
 
   /** Returns the questions of a run, in order. */

@@ -37,7 +37,7 @@ export async function runFunction(
   if (attempt.fault) throw attempt.fault;
   if (attempt.isWaiting) {
     const newId = (): string => `adk-${run.context.platform.newUuid()}`;
-    return { isWaiting: true, questions: attempt.asked.map((request) => inputRequestPart(request, newId())) };
+    return { isWaiting: true, questions: attempt.newQuestions.map((request) => inputRequestPart(request, newId())) };
   }
   const { actions } = context.callbackContext;
   return {

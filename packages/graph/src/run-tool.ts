@@ -57,7 +57,7 @@ export async function runTool(
       .map(({ call: question, answer: given }) => confirmationOf(question, given))
       .findLast((each) => each !== undefined),
     inputs: inputsIn(questions),
-    asked: questions.map(({ call: question }) => question),
+    requests: questions.map(({ call: question }) => question),
     tool,
     listener: {
       progress: (output: JsonValue) => run.events.emitToolProgress(run.id, tool.name, output),
@@ -82,11 +82,11 @@ async function runAttempt(
   const work = (): Promise<unknown> => answer(run, tool, args, toolContext, guard);
   const result = await (operation ? operation.around(work, (returned) => returned) : work());
   const { actions } = toolContext;
-  const asked = questionsIn(context, { id: run.id, name: tool.name, args }, actions);
-  if (toolContext.isPaused || asked.length > 0) {
+  const requests = questionsIn(context, { id: run.id, name: tool.name, args }, actions);
+  if (toolContext.isPaused || requests.length > 0) {
     if (!context.isResumable)
       throw new NodeError(run.node.name, 'its tool waits for an answer; start the run with `resumable: true`');
-    return toolContext.isPaused ? { isWaiting: true } : { isWaiting: true, questions: asked };
+    return toolContext.isPaused ? { isWaiting: true } : { isWaiting: true, questions: requests };
   }
   const output = toOutput(run.node.name, result);
   const changed = isEmptyActions(actions) ? undefined : actions;
@@ -139,14 +139,14 @@ async function answer(
 
 /** Removes the requests to people from a tool's actions, and returns them as parts. */
 function questionsIn(context: InvocationContext, call: FunctionCall, actions: EventActions): Part[] {
-  const asked = personRequests(context, [call], actions).flat();
+  const requests = personRequests(context, [call], actions).flat();
   delete actions.requestedAuthConfigs;
   delete actions.requestedToolConfirmations;
   delete actions.requestedInputs;
-  return asked;
+  return requests;
 }
 
 function inputsIn(questions: readonly AskedQuestion[]): ReadonlyMap<string, unknown> {
-  const asked = questions.filter(({ call }) => call.name === REQUEST_INPUT);
-  return new Map(asked.map(({ key, answer: given }) => [key, given?.['result']]));
+  const inputs = questions.filter(({ call }) => call.name === REQUEST_INPUT);
+  return new Map(inputs.map(({ key, answer: given }) => [key, given?.['result']]));
 }

@@ -105,7 +105,7 @@ test('an answer resumes only the call of the agent that asked', () => {
     confirmation: { hint: 'Now?', confirmed: true },
     eventId: expect.any(String),
     inputs: new Map(),
-    asked: [question.content?.parts?.[0]?.functionCall],
+    requests: [question.content?.parts?.[0]?.functionCall],
     earlier: [],
   });
   expect(readAnswers([...asking, confirming], 'other').toSettle.size).toBe(0);

@@ -4,8 +4,8 @@ import {
   confirmationOf,
   inputOf,
   inputRequestOf,
-  openAnswers,
-  openRequests,
+  answersToUnsettled,
+  unsettledRequests,
   stateOf,
   type SessionCall,
   refusalOf,
@@ -24,7 +24,7 @@ export interface AnsweredCall {
   /** Inputs that the call requested, by the key of their request. */
   readonly inputs: ReadonlyMap<string, unknown>;
   /** The requests to people about the call, oldest first. */
-  readonly asked: readonly FunctionCall[];
+  readonly requests: readonly FunctionCall[];
   /** The id of the event with the newest answer. It is part of the call's key in the tool ledger. */
   readonly eventId: string;
   /** The earlier answers. An interrupted run may have run the call for one of them. */
@@ -109,7 +109,7 @@ export function effectOfAnswers(
   const toSettle = new Map<string, AnsweredCall>();
   // In the order of the calls, independent of the order of the answers.
   for (const call of [...replies].flat()) {
-    if (!calls.has(call) || openRequests(call).some(({ event }) => event.author !== agent.name)) continue;
+    if (!calls.has(call) || unsettledRequests(call).some(({ event }) => event.author !== agent.name)) continue;
     const found = toAnsweredCall(call);
     if (found) toSettle.set(call.id, found);
   }
@@ -120,13 +120,13 @@ export function effectOfAnswers(
   return { toSettle, waiting: [...replies].flat().filter(waits) };
 }
 
-/** Returns undefined without open requests, and while a request is unanswered and no answer settles the call. */
+/** Returns undefined without unsettled requests, and while a request is unanswered and no answer settles the call. */
 function toAnsweredCall(call: SessionCall): AnsweredCall | undefined {
-  const open = openRequests(call).toReversed();
-  const refusal = firstOf(open, refusalIn);
-  const isRejected = open.some((request) => confirmationIn(request)?.confirmed === false);
+  const unsettled = unsettledRequests(call).toReversed();
+  const refusal = firstOf(unsettled, refusalIn);
+  const isRejected = unsettled.some((request) => confirmationIn(request)?.confirmed === false);
   if (!refusal && !isRejected && stateOf(call) === 'asked') return undefined;
-  const [newest, ...earlier] = openAnswers(call).map(({ event: { invocationId, id } }) => ({
+  const [newest, ...earlier] = answersToUnsettled(call).map(({ event: { invocationId, id } }) => ({
     invocationId,
     eventId: id,
   }));
@@ -138,7 +138,7 @@ function toAnsweredCall(call: SessionCall): AnsweredCall | undefined {
     refusal,
     confirmation,
     inputs: inputsIn(requests),
-    asked: call.requests.map((request) => request.call),
+    requests: call.requests.map((request) => request.call),
     eventId: newest.eventId,
     earlier,
   };

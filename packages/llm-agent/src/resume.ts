@@ -1,6 +1,6 @@
 import type { BaseTool, Event, InvocationContext } from '@eventloom/core';
 import {
-  askedCallId,
+  aboutCallId,
   branchInScope,
   type SessionCall,
   type CallResponse,
@@ -11,7 +11,7 @@ import {
   getOwn,
   isFailure,
   answerOf,
-  openRequests,
+  unsettledRequests,
   stateOf,
   isWholeReply,
   newestEntries,
@@ -113,14 +113,14 @@ async function* finishCalls(
 function askingReplies({ invocation }: InvocationContext, replies: readonly Event[]): Event[] {
   if (!replies.some(({ actions }) => actions.requestedToolConfirmations)) return [];
   const calls = Calls.of(invocation);
-  return replies.filter((reply) => calls.madeIn(reply).some((call) => openRequests(call).length > 0));
+  return replies.filter((reply) => calls.madeIn(reply).some((call) => unsettledRequests(call).length > 0));
 }
 
 /** Returns true for a reply of the model, the result of its code, and its failure; false for events of tools and callbacks. */
 function isReply(event: Event): boolean {
   if (isWholeReply(event) || isFailure(event)) return true;
   if (hasTrailingCodeExecutionResult(event)) return true;
-  return callsToRun(event.content?.parts).some((call) => askedCallId(call) === undefined);
+  return callsToRun(event.content?.parts).some((call) => aboutCallId(call) === undefined);
 }
 
 /**
@@ -155,9 +155,10 @@ class OpenStep {
     const result = await this.#readResult(calls, tools);
     const open = callsToStart(calls, tools);
     if (open.length > 0) {
-      const asked = calls.flatMap(({ requests }) => requests.map(({ call }) => call));
+      const requests = calls.flatMap(({ requests }) => requests.map(({ call }) => call));
       const running = open.map(({ call }) => call);
-      yield* this.#pass(new RunningCalls({ turn: this.#turn, calls: running, tools, eventId, entries, asked }), result);
+      const batch = { turn: this.#turn, calls: running, tools, eventId, entries, requests };
+      yield* this.#pass(new RunningCalls(batch), result);
     }
     const { toSettle } = effectOfAnswers(withRequests(this.#readCalls()).filter(answerOf), this.#context);
     if (toSettle.size > 0) yield* this.#pass(startAnswered({ turn: this.#turn, tools, eventId, entries }, toSettle));

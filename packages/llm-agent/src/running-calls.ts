@@ -11,7 +11,7 @@ import {
   type ToolLedgerEntry,
 } from '@eventloom/core';
 import {
-  askedCallId,
+  aboutCallId,
   EventQueue,
   inputRequestOf,
   isEmptyActions,
@@ -39,7 +39,7 @@ export interface CallBatch {
   /** Ledger entries of the invocation by `ledgerEntryId`; absent if no call ran before. */
   readonly entries?: ReadonlyMap<string, ToolLedgerEntry>;
   /** Requests to people that were already made about the calls. */
-  readonly asked?: readonly FunctionCall[];
+  readonly requests?: readonly FunctionCall[];
   /** The answers of people that let these calls run; undefined for calls that run for the first time. */
   readonly answered?: AnsweredCalls | undefined;
   /** Called when a tool begins to listen to the client of a live run. */
@@ -129,7 +129,7 @@ export class RunningCalls {
   }
 
   #toReplyOutcome(given: readonly CallOutcome[]): ReplyOutcome {
-    const { turn, calls, asked } = this.#batch;
+    const { turn, calls, requests: before } = this.#batch;
     const outcomes = given.length > 1 ? oneTransfer(given) : given;
     const { context } = turn;
     let parts: Part[] | undefined;
@@ -147,7 +147,7 @@ export class RunningCalls {
       else parts = [{ functionResponse }];
     }
     const actions = changed && mergeEventActions(changed);
-    const requests = actions && asksPerson(actions) ? requestEvents(context, calls, actions, asked) : NO_EVENTS;
+    const requests = actions && asksPerson(actions) ? requestEvents(context, calls, actions, before) : NO_EVENTS;
     // They are stored before the response that says that the call waits: `isSettled` counts the responses behind a request.
     if (requests.length > 0) for (const request of requests) (this.#emitted ??= new EventQueue()).add(request);
     const isComplete = (parts?.length ?? 0) === calls.length;
@@ -252,7 +252,7 @@ function requestEvents(
     !before.some(
       (earlier) =>
         call.name === earlier.name &&
-        askedCallId(call) === askedCallId(earlier) &&
+        aboutCallId(call) === aboutCallId(earlier) &&
         inputRequestOf(call)?.key === inputRequestOf(earlier)?.key,
     );
   return personRequests(context, calls, actions).flatMap((requests) => {

@@ -70,7 +70,7 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
       tool: this.#tool,
       toolConfirmation: answered?.confirmation,
       inputs: answered?.inputs,
-      asked: answered?.asked,
+      requests: answered?.requests,
     });
     if (turn.context.invocation.live) this.toolContext.responseScheduling = this.#tool?.responseScheduling;
   }

@@ -14,7 +14,7 @@ import {
   type SessionKey,
 } from '@eventloom/core';
 import {
-  askedCallId,
+  aboutCallId,
   branchInScope,
   Calls,
   type CheckedMessage,
@@ -24,7 +24,7 @@ import {
   isRecord,
   isOfWorkflowNode,
   newestFirst,
-  openRequests,
+  unsettledRequests,
   readCredential,
   readNewest,
   type SessionCall,
@@ -205,8 +205,8 @@ class PersonAnswers {
       return response;
     }
     if (this.#given.has(id)) failAnswer(id, 'is answered twice in the message');
-    if (askedCallId(call) === undefined && this.#isContinued(request)) failAnswer(id, 'has already been answered');
-    if (request.about && !openRequests(request.about).includes(request))
+    if (aboutCallId(call) === undefined && this.#isContinued(request)) failAnswer(id, 'has already been answered');
+    if (request.about && !unsettledRequests(request.about).includes(request))
       failAnswer(id, 'has already been answered, and its tool call has completed');
     if (this.#isAnswerUsed(request)) failAnswer(id, 'has already been answered');
     this.#checkSameQuestion(request);
@@ -253,11 +253,11 @@ class PersonAnswers {
    * True if the agent that made the request, or any node of its workflow, yielded an event after the first answer to
    * it. If none did, because the run was interrupted, the request can be answered again.
    */
-  #isContinued({ event: asked, branch, responses: [first] }: SessionCall): boolean {
-    const isOfNode = isOfWorkflowNode(asked);
+  #isContinued({ event: asking, branch, responses: [first] }: SessionCall): boolean {
+    const isOfNode = isOfWorkflowNode(asking);
     for (const event of first ? newestFirst(this.#params.events) : []) {
       if (event === first?.event) return false;
-      if (event.author === asked.author && branchInScope(event) === branch) return true;
+      if (event.author === asking.author && branchInScope(event) === branch) return true;
       const isOfRun = isOfNode && event.invocationId === first?.event.invocationId;
       if (isOfRun && (isOfWorkflowNode(event) || event.object === ObjectType.runnerEnd)) return true;
     }

@@ -9,7 +9,7 @@ interface ChunkSource {
 }
 
 /** The run whose events a `ChunkShortcut` gives to the reader. */
-export interface AskedRun {
+export interface SteppedRun {
   /** The reason of the abort: `run` continues in any case, and throws it. */
   readonly abortReason: EventloomError | undefined;
   /** Asks the agent for its next event. Throws, or rejects, when the run is aborted. */
@@ -31,12 +31,12 @@ export interface AskedRun {
  * Requests that are made before the last one is done wait for it, as those of a generator do.
  */
 export class ChunkShortcut {
-  readonly #run: AskedRun;
+  readonly #run: SteppedRun;
   readonly #generator: AsyncGenerator<Event, void, undefined>;
   /** Set while `run` waits at the yield of a chunk. */
   #chunks: ChunkSource | undefined;
   /** The pending request to the agent. */
-  #asked: Promise<EventResult> | undefined;
+  #pending: Promise<EventResult> | undefined;
   /** The last of the requests that wait for that one. */
   #lastQueued: Promise<EventResult> | undefined;
   /** Number of requests to `run` that have no result yet. It subtracts one before each yield. */
@@ -46,10 +46,10 @@ export class ChunkShortcut {
 
   /** True while the reader waits for an event. */
   get isAwaited(): boolean {
-    return this.requestsToRun > 0 || this.#asked !== undefined;
+    return this.requestsToRun > 0 || this.#pending !== undefined;
   }
 
-  constructor(run: AskedRun, generator: AsyncGenerator<Event, void, undefined>) {
+  constructor(run: SteppedRun, generator: AsyncGenerator<Event, void, undefined>) {
     this.#run = run;
     this.#generator = generator;
   }
@@ -60,18 +60,18 @@ export class ChunkShortcut {
   }
 
   next(): Promise<EventResult> {
-    const pending = this.#lastQueued ?? this.#asked;
+    const pending = this.#lastQueued ?? this.#pending;
     return pending ? this.#queue(pending, () => this.#ask()) : this.#ask();
   }
 
   return(): Promise<EventResult> {
-    const pending = this.#lastQueued ?? this.#asked;
+    const pending = this.#lastQueued ?? this.#pending;
     const end = (): Promise<EventResult> => this.#generator.return(undefined);
     return pending ? this.#queue(pending, end) : end();
   }
 
   throw(error: unknown): Promise<EventResult> {
-    const pending = this.#lastQueued ?? this.#asked;
+    const pending = this.#lastQueued ?? this.#pending;
     const fail = (): Promise<EventResult> => this.#generator.throw(error);
     return pending ? this.#queue(pending, fail) : fail();
   }
@@ -89,8 +89,8 @@ export class ChunkShortcut {
   #ask(): Promise<EventResult> {
     const chunks = this.#chunks;
     if (chunks && !this.#run.abortReason) {
-      this.#asked = Promise.resolve(this.#run.nextStep(chunks.driver)).then(this.#onStep, this.#onFailure);
-      return this.#asked;
+      this.#pending = Promise.resolve(this.#run.nextStep(chunks.driver)).then(this.#onStep, this.#onFailure);
+      return this.#pending;
     }
     this.#chunks = undefined;
     this.requestsToRun++;
@@ -102,7 +102,7 @@ export class ChunkShortcut {
     if (step.done === true || step.value.partial !== true || !this.#chunks) return this.#continueWith(step);
     try {
       const value = this.#chunks.committer.commitChunk(step.value);
-      this.#asked = undefined;
+      this.#pending = undefined;
       return value === step.value ? step : { done: false, value };
     } catch (error) {
       return this.#onFailure(error);
@@ -112,7 +112,7 @@ export class ChunkShortcut {
   readonly #onFailure = (error: unknown): Promise<EventResult> => this.#continueWith(Promise.reject(error as Error));
 
   #continueWith(step: MaybePromise<EventResult>): Promise<EventResult> {
-    this.#asked = undefined;
+    this.#pending = undefined;
     this.#chunks = undefined;
     this.stepAfterChunks = step;
     this.requestsToRun++;

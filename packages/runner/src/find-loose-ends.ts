@@ -12,7 +12,7 @@ import {
   enclosureOf,
   isPersonRequest,
   newestFirst,
-  openAnswers,
+  answersToUnsettled,
 } from '@eventloom/core/internal';
 import { isCallerDone } from './last-responses.ts';
 
@@ -65,7 +65,7 @@ export async function findLooseEnds(
     if (openRuns.has(invocationId)) continue;
     for (const call of calls.unfinished(invocationId)) {
       // The run of the answer may still respond.
-      const isUnderWay = openAnswers(call).some(({ event }) => openRuns.has(event.invocationId));
+      const isUnderWay = answersToUnsettled(call).some(({ event }) => openRuns.has(event.invocationId));
       if (!isUnderWay) ends.push({ kind: 'call-without-response', invocationId, callId: call.id });
     }
   }

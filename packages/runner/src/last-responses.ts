@@ -15,7 +15,7 @@ import {
   enclosureOf,
   isOfWorkflowNode,
   ledgerEntryId,
-  openAnswers,
+  answersToUnsettled,
   responseAtEnd,
   stateOf,
   mergeEventActions,
@@ -112,7 +112,7 @@ async function lastResponses(ended: Ended, refused?: SizeLimitError): Promise<Ev
   const { lock, loaded } = ended;
   const left = callsToRespondTo(Calls.of(loaded), ended);
   // A call that a person was asked about is recorded in the run of the answer.
-  const answers = [...left.all].flatMap(openAnswers);
+  const answers = [...left.all].flatMap(answersToUnsettled);
   const entries = new Map<string, ToolLedgerEntry>();
   const runs = new Set([...left.all, ...answers].map(({ event }) => event.invocationId));
   for (const run of runs) for (const entry of await lock.listToolCalls(run)) entries.set(entry.entryId, entry);
@@ -191,7 +191,7 @@ const CANCELLED = { error: 'cancelled', message: 'The run or the agent ended whi
  * waits, if the process ended before it was stored. Without it, the result would count as this report.
  */
 function noticeOf(call: SessionCall, entries: ReadonlyMap<string, ToolLedgerEntry>): Part[] {
-  if (call.responses.length > 0 || openAnswers(call).length === 0) return [];
+  if (call.responses.length > 0 || answersToUnsettled(call).length === 0) return [];
   const { response = { error: 'This tool call waits for a person.' } } =
     entries.get(ledgerEntryId(call.event.id, call.call)) ?? {};
   return [{ functionResponse: { id: call.id, name: call.call.name ?? '', response: { ...response } } }];
@@ -202,7 +202,7 @@ function noticeOf(call: SessionCall, entries: ReadonlyMap<string, ToolLedgerEntr
  * the event that made the call is then about the first response, which only reports that the call waits.
  */
 function entryOf(call: SessionCall, entries: ReadonlyMap<string, ToolLedgerEntry>): ToolLedgerEntry | undefined {
-  const answers = openAnswers(call);
+  const answers = answersToUnsettled(call);
   const starts = answers.length > 0 || call.responses.length > 0 ? answers : [call];
   const [newest] = starts.flatMap(({ event }) => entries.get(ledgerEntryId(event.id, call.call)) ?? []);
   return newest;

@@ -362,6 +362,6 @@ async function handleRefusal(locking: Locking, error: unknown): Promise<void> {
  */
 function resumedConfig(runner: Runner, { given, bounds }: RunRequest, resumed: ResumedRun): RunConfig {
   const options = Object.entries(given).filter(([, value]) => value !== undefined);
-  const asked = { ...resumed.config, ...Object.fromEntries(options), resumable: true };
-  return mergeRunConfigs(asked, { ...runner.runConfig, customMetadata: undefined }, bounds);
+  const wanted = { ...resumed.config, ...Object.fromEntries(options), resumable: true };
+  return mergeRunConfigs(wanted, { ...runner.runConfig, customMetadata: undefined }, bounds);
 }

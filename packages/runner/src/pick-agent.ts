@@ -45,7 +45,7 @@ export function pickAgent(
   if (matched && matched.calls.length > 0) {
     const ofSession = Calls.of(loaded);
     const calls = matched.calls.map((call) => outsideScopes(call, ofSession));
-    return agentOfCalls(agent, calls, (asked) => runner.agentForAnswers(asked));
+    return agentOfCalls(agent, calls, (asking) => runner.agentForAnswers(asking));
   }
   if (agent.subAgents.length === 0 || getsEveryMessage(agent)) return { agent };
   const { session, derived } = loaded;
@@ -88,14 +88,14 @@ type CallOfAgent = Pick<SessionCall, 'event' | 'branch' | 'about'>;
 export function agentOfCalls(
   root: BaseAgent,
   calls: readonly CallOfAgent[],
-  takerOf: (asked: BaseAgent) => BaseAgent,
+  takerOf: (asking: BaseAgent) => BaseAgent,
 ): PickedAgent {
   const picked = new Map<string, PickedAgent>();
   for (const call of calls) {
-    const asked = agentOfCall(root, call);
-    const taker = enclosureOf(call.branch) === '' ? takerOf(asked) : asked;
-    // An agent around the one that asked has another branch.
-    const branch = taker === asked ? call.branch : undefined;
+    const asking = agentOfCall(root, call);
+    const taker = enclosureOf(call.branch) === '' ? takerOf(asking) : asking;
+    // An agent around the one that asks has another branch.
+    const branch = taker === asking ? call.branch : undefined;
     picked.set(`${taker.name} ${branch ?? ''}`, { agent: taker, branch });
   }
   if (picked.size > 1)

@@ -15,7 +15,7 @@ import { AbortGuard, type ObservedOperation, streamedRecordOf } from '@eventloom
 import { type AgentDriver, DONE, type EventResult } from './agent-driver.ts';
 import type { EventCommitter } from './event-committer.ts';
 import { run } from './run.ts';
-import { type AskedRun, ChunkShortcut } from './chunk-shortcut.ts';
+import { type SteppedRun, ChunkShortcut } from './chunk-shortcut.ts';
 import type { EndOfRun } from './run-end.ts';
 import { type RunInput, type RunStart, startOfMessage } from './run-request.ts';
 import type { RunStream } from './run-stream.ts';
@@ -35,7 +35,7 @@ const UNLOCK_MS = 1000;
  *
  * It is not a generator with extra properties: setting them would cost half a microsecond.
  */
-export class RunControl implements RunStream, SessionHolder, AskedRun {
+export class RunControl implements RunStream, SessionHolder, SteppedRun {
   invocationId: string;
   /** The live side of a live run, once its parameters are checked. */
   live: LiveRun | undefined;

@@ -144,8 +144,8 @@ export class Runner {
    * `@eventloom/adk` overrides it.
    * @internal
    */
-  agentForAnswers(asked: BaseAgent): BaseAgent {
-    return asked;
+  agentForAnswers(asking: BaseAgent): BaseAgent {
+    return asking;
   }
 
   /**

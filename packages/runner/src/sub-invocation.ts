@@ -39,9 +39,9 @@ export async function* runSubInvocation(
   if (context.resumedFrom) {
     const recorded = recordedEvents(context, appender.context.invocation.session);
     context.invocation.session.events.push(...recorded);
-    const isUnasked = unaskedRequests(recorded, context);
+    const isUnseen = unseenRequests(recorded, context);
     for (const event of recorded) {
-      if (!isUnasked(event)) {
+      if (!isUnseen(event)) {
         request.onRecorded?.(event);
         continue;
       }
@@ -190,7 +190,7 @@ function asSeenWithin(event: Event): Event {
 }
 
 /** Finds the events with unanswered requests to people that were not yielded from the run. */
-function unaskedRequests(
+function unseenRequests(
   recorded: readonly Event[],
   { invocation: { resumedLog: stored } }: InvocationContext,
 ): (event: Event) => boolean {

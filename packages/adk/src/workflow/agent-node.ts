@@ -119,8 +119,8 @@ export class AgentNode extends BaseNode {
 
   /** Ends the run of the node, whose agent waits: for the answers to its open questions, also those that were asked in an earlier run. */
   #wait(context: AdkNodeContext): never {
-    const { asked } = context.place;
-    for (const { id = '' } of asked) if (!(id in context.resumeInputs)) context.interruptIds.push(id);
+    const { questions } = context.place;
+    for (const { id = '' } of questions) if (!(id in context.resumeInputs)) context.interruptIds.push(id);
     // Events of agents that the agent calls as tools do not name the node.
     if (context.interruptIds.length === 0) context.interruptIds.push(context.nodePath);
     throw new NodeInterruptedError(`agent "${this.agent.name}" waits for an answer`);

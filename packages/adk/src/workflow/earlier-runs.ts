@@ -44,22 +44,22 @@ export class EarlierRuns {
 
   /** Returns the result of an earlier run that need not be repeated, or that still waits. A question that was cancelled counts as none. */
   resultOf(prior: NodeRecord, node: BaseNode, outerBranch: string | undefined): NodeResult | undefined {
-    const { output, route, branch = outerBranch, asked, answers } = prior;
+    const { output, route, branch = outerBranch, questions, answers } = prior;
     const done = { output, route, branch, interruptIds: [] };
     if (prior.isDone) return done;
-    if (asked.size === 0) return undefined;
+    if (questions.size === 0) return undefined;
     const { session, derived } = this.#context.invocation;
     const calls = Calls.of({ session, derived });
     const made = prior.events.flatMap((event) => calls.madeIn(event));
     const settled = new Set(made.filter((call) => !lacksResult(call)).map(({ id }) => id));
-    const open = [...asked.keys()].filter((id) => !answers.has(id) && !settled.has(id));
-    const isAsked = open.some((id) => isPersonRequest(asked.get(id) ?? {}) || this.history.waitingCallIds.has(id));
+    const open = [...questions.keys()].filter((id) => !answers.has(id) && !settled.has(id));
+    const isAsked = open.some((id) => isPersonRequest(questions.get(id) ?? {}) || this.history.waitingCallIds.has(id));
     // An agent whose process was lost may have calls to run, and otherwise finds out that it still waits.
     const isLeft = !node.continuesCalls || (isAsked && this.history.isPrompted);
     if (open.length > 0 && answers.size === 0 && isLeft) return { ...done, interruptIds: open };
     if (node.rerunOnResume || answers.size === 0) return undefined;
     if (open.length > 0) return { ...done, interruptIds: open };
-    const values = [...asked.keys()].map((id) => answers.get(id));
+    const values = [...questions.keys()].map((id) => answers.get(id));
     return { ...done, output: values.length === 1 ? values[0] : values };
   }
 
@@ -90,7 +90,7 @@ export class EarlierRuns {
 
   /** Posts the requests of a node that are still open, so that the reader of this run sees what it waits for. */
   async #askAgain(events: readonly Event[], open: readonly string[]): Promise<void> {
-    const asked = new Set<string>();
+    const posted = new Set<string>();
     for (const event of events) {
       const { author, branch, isolationScope, nodeInfo, content } = event;
       const parts = (content?.parts ?? []).filter(
@@ -98,11 +98,11 @@ export class EarlierRuns {
           functionCall &&
           isPersonRequest(functionCall) &&
           open.includes(functionCall.id ?? '') &&
-          !asked.has(functionCall.id ?? ''),
+          !posted.has(functionCall.id ?? ''),
       );
       const longRunningToolIds = parts.flatMap(({ functionCall }) => functionCall?.id ?? []);
       if (parts.length === 0) continue;
-      for (const id of longRunningToolIds) asked.add(id);
+      for (const id of longRunningToolIds) posted.add(id);
       const isOfRun = event.invocationId === this.#context.invocationId;
       if (isOfRun || parts.some(({ functionCall }) => functionCall?.name !== REQUEST_INPUT)) {
         // A request about a tool call comes before the response that says that the call waits, so it is not stored once more.

@@ -74,7 +74,7 @@ export interface NodePlace {
   /** The last output and route in the events of the run that the node continues. */
   readonly earlier: Pick<NodeResult, 'output' | 'route'> | undefined;
   /** The calls by which an earlier run of the node asked people. */
-  readonly asked: readonly FunctionCall[];
+  readonly questions: readonly FunctionCall[];
   /** Outputs in this workflow by the name of the node. */
   readonly outputs: ReadonlyMap<string, unknown>;
   /** Paths of the outer nodes whose output the node's output is as well. */

@@ -59,11 +59,11 @@ export class ToolNode extends BaseNode {
     const { invocationContext, place } = context;
     const args = toArgs(this.name, input);
     const id = `${context.nodePath}:${context.runId}`;
-    const answered = place.asked.map((call) => [call, context.resumeInputs[call.id ?? '']] as const);
+    const answered = place.questions.map((call) => [call, context.resumeInputs[call.id ?? '']] as const);
     const toolContext = new ToolContext({
       invocationContext: tool.timeoutMs === undefined ? invocationContext : contextInTime(invocationContext),
       functionCallId: id,
-      asked: place.asked,
+      requests: place.questions,
       tool,
       toolConfirmation: answered
         .map(([call, given]) => confirmationOf(call, isRecord(given) ? given : undefined))
@@ -73,7 +73,7 @@ export class ToolNode extends BaseNode {
     await toolContext.loadGivenCredentials();
     const { executionId, invocation, invocationId } = invocationContext;
     // Two calls of a workflow as a tool have nodes with the same paths.
-    const entryId = `${executionId}/${id}#${place.activation}+${place.asked.length}`;
+    const entryId = `${executionId}/${id}#${place.activation}+${place.questions.length}`;
     const before = invocation.resumedLog
       ? (await invocation.ledger.listToolCalls(invocationId)).find((entry) => entry.entryId === entryId)
       : undefined;

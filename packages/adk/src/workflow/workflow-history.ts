@@ -8,7 +8,7 @@ import {
   REQUEST_INPUT,
 } from '@eventloom/core';
 import {
-  askedCallId,
+  aboutCallId,
   branchOfNode,
   Calls,
   enclosingCallIds,
@@ -30,7 +30,7 @@ export interface NodeRecord {
   route: RouteValue | readonly RouteValue[] | undefined;
   branch: string | undefined;
   /** Its questions by id, and the calls that ask them. */
-  readonly asked: Map<string, FunctionCall | undefined>;
+  readonly questions: Map<string, FunctionCall | undefined>;
   /** Answers by the id of their question. */
   readonly answers: Map<string, unknown>;
   /** True if the run has ended, with or without a result. */
@@ -100,7 +100,7 @@ export class WorkflowHistory {
           const { id = '', response } = functionResponse ?? {};
           const call = open.get(id)?.call;
           // The tool of an earlier request reads that the answer came too late.
-          const isExpired = response?.['expired'] === true && call?.name === REQUEST_INPUT && !askedCallId(call);
+          const isExpired = response?.['expired'] === true && call?.name === REQUEST_INPUT && !aboutCallId(call);
           if (functionResponse) answer(id, unwrapAnswer(response, schemaOf(call)), position, isExpired);
         }
         const text = textOf(event);
@@ -185,7 +185,7 @@ function toRecords(said: readonly Said[], { rerunOnResume, endsWithOutput }: Bas
   const records: NodeRecord[] = [];
   const askedIn = new Map<string, NodeRecord>();
   for (const { position, event, answer, expiredId } of said) {
-    if (expiredId !== undefined) askedIn.get(expiredId)?.asked.delete(expiredId);
+    if (expiredId !== undefined) askedIn.get(expiredId)?.questions.delete(expiredId);
     const asking = answer && askedIn.get(answer.id);
     if (asking) {
       asking.answers.set(answer.id, answer.value);
@@ -195,13 +195,13 @@ function toRecords(said: readonly Said[], { rerunOnResume, endsWithOutput }: Bas
     const end = nodeEndOf(event);
     let record = records.at(-1);
     // The end of a node whose answer is its output belongs to the run that asked.
-    const isAfterQuestion = end === undefined && !rerunOnResume && (record?.asked.size ?? 0) > 0;
+    const isAfterQuestion = end === undefined && !rerunOnResume && (record?.questions.size ?? 0) > 0;
     if (!record || (end?.amends !== true && (record.isDone || isAfterQuestion))) {
       record = {
         output: undefined,
         route: undefined,
         branch: branchOfNode(event),
-        asked: new Map(),
+        questions: new Map(),
         answers: new Map(),
         isDone: false,
         isReplaced: false,
@@ -222,7 +222,7 @@ function toRecords(said: readonly Said[], { rerunOnResume, endsWithOutput }: Bas
       if (end.route !== undefined) record.route = end.route;
     }
     for (const id of event.longRunningToolIds ?? []) {
-      record.asked.set(id, callOf(event, id));
+      record.questions.set(id, callOf(event, id));
       askedIn.set(id, record);
     }
     record.events.push(event);

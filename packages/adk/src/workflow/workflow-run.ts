@@ -177,7 +177,7 @@ export class WorkflowRun implements NodeRuns {
         ...(isFirst(activation) ? this.history.answers : {}),
         ...Object.fromEntries(prior?.answers ?? []),
       },
-      asked: [...(prior?.asked.values() ?? [])].filter((call) => call !== undefined),
+      questions: [...(prior?.questions.values() ?? [])].filter((call) => call !== undefined),
       earlier: prior,
       // The end of an agent may be stored behind the result of its node.
       hasBegun: prior?.events.some(({ actions }) => actions.endOfAgent !== true) === true,

@@ -4,7 +4,7 @@ import { createEvent, type EventParams } from '../event/create-event.ts';
 import type { Event } from '../event/event.ts';
 import { EventTag } from '../event/event-tags.ts';
 import { INTERRUPTED_AT_END, INTERRUPTED_CALL } from '../tool/reserved-calls.ts';
-import { answerOf, type SessionCall, Calls, lacksResult, openRequests, stateOf } from './calls.ts';
+import { answerOf, type SessionCall, Calls, lacksResult, unsettledRequests, stateOf } from './calls.ts';
 
 const RUN = { invocationId: 'e-1' };
 
@@ -109,7 +109,7 @@ describe('a request to a person', () => {
   });
 
   test('is settled with the second response to its call since it was made: the first one says that the call waits', () => {
-    const open = (...events: Event[]) => new Calls(events).all.flatMap(openRequests).map(({ id }) => id);
+    const open = (...events: Event[]) => new Calls(events).all.flatMap(unsettledRequests).map(({ id }) => id);
     const events = [calling(['c']), responding('c', 'earlier'), asking('q', 'c'), responding('c', 'waits')];
     expect(open(...events)).toEqual(['q']);
     expect(open(...events, responding('q', 'yes'))).toEqual(['q']);
@@ -156,7 +156,7 @@ describe('the state of a call is', () => {
     const asked = [calling(['c']), asking('q', 'c'), responding('c', 'waits'), responding('q', 'yes')];
     const again = [...asked, asking('r', 'c'), responding('c', 'waits')];
     expect(statesOf(...again)).toEqual(['asked', 'done', 'open']);
-    expect(new Calls(again).all.flatMap(openRequests).map(({ id }) => id)).toEqual(['r']);
+    expect(new Calls(again).all.flatMap(unsettledRequests).map(({ id }) => id)).toEqual(['r']);
   });
 });
 

@@ -6,7 +6,7 @@ import { type Event, ObjectType } from '../event/event.ts';
 import { EventTag, hasTag } from '../event/event-tags.ts';
 import { newestEntries } from '../event/newest-first.ts';
 import { beginsResumableRun } from '../event/run-events.ts';
-import { askedCallId, isInterruption, isPersonRequest } from '../tool/reserved-calls.ts';
+import { aboutCallId, isInterruption, isPersonRequest } from '../tool/reserved-calls.ts';
 
 /** A response to a call. */
 export interface CallResponse {
@@ -87,8 +87,8 @@ export class Calls {
   readonly #all: GrowingCall[] = [];
   /** Calls without a response, oldest first. */
   readonly #withoutResponse = new Set<GrowingCall>();
-  /** Calls with open requests: asked or decided. */
-  readonly #asked = new Set<GrowingCall>();
+  /** Calls with unsettled requests: in the state `asked` or `decided`. */
+  readonly #withRequests = new Set<GrowingCall>();
   readonly #byId = new Map<string, GrowingCall[]>();
   /** For ids with several calls: the newest call by id and branch, by id, branch and run, and by id alone. */
   readonly #newest = new Map<string, GrowingCall>();
@@ -96,8 +96,8 @@ export class Calls {
   readonly #respondedIn = new Map<Event, SessionCall[]>();
   /** Long-running calls by their run. */
   readonly #longRunning = new Map<string, SessionCall[]>();
-  /** Resumable runs, by whether they have their end. */
-  readonly #runs = new Map<string, 'open' | 'ended'>();
+  /** Resumable runs, by whether they can continue or have their end. */
+  readonly #runs = new Map<string, 'canContinue' | 'ended'>();
   #size = 0;
 
   /** @param events events of a session, in append order */
@@ -133,7 +133,7 @@ export class Calls {
   add(event: Event): void {
     const eventIndex = this.#size++;
     if (event.partial === true) return;
-    if (beginsResumableRun(event)) this.#runs.set(event.invocationId, 'open');
+    if (beginsResumableRun(event)) this.#runs.set(event.invocationId, 'canContinue');
     else if (event.object === ObjectType.runnerEnd) this.#runs.set(event.invocationId, 'ended');
     let inReply: SessionCall[] | undefined;
     let responded: SessionCall[] | undefined;
@@ -152,8 +152,8 @@ export class Calls {
       this.#withoutResponse.delete(call);
       call.responses = listWith(call.responses, { event, eventIndex, response: functionResponse.response ?? {} });
       responded = listWith(responded, call);
-      const asked = (call.about ?? call) as GrowingCall;
-      if (asked.requests.length > 0 && openRequests(asked).length === 0) this.#asked.delete(asked);
+      const about = (call.about ?? call) as GrowingCall;
+      if (about.requests.length > 0 && unsettledRequests(about).length === 0) this.#withRequests.delete(about);
     }
     if (inReply) this.#madeIn.set(event, inReply);
     if (responded) this.#respondedIn.set(event, responded);
@@ -161,8 +161,8 @@ export class Calls {
 
   #addCall(call: FunctionCall, event: Event, eventIndex: number, branch: string | undefined): GrowingCall {
     const id = idOf(call);
-    const askedId = askedCallId(call);
-    const about = askedId === undefined ? undefined : this.#find(askedId, branch, event.invocationId);
+    const aboutId = aboutCallId(call);
+    const about = aboutId === undefined ? undefined : this.#find(aboutId, branch, event.invocationId);
     const isLongRunning = event.longRunningToolIds?.includes(id) === true;
     const isImported = hasTag(event, EventTag.imported);
     const added: GrowingCall = {
@@ -180,7 +180,7 @@ export class Calls {
     };
     if (about) {
       about.requests = listWith(about.requests, added);
-      this.#asked.add(about);
+      this.#withRequests.add(about);
     }
     if (isLongRunning)
       this.#longRunning.set(event.invocationId, listWith(this.#longRunning.get(event.invocationId), added));
@@ -225,7 +225,7 @@ export class Calls {
     this.#all.length = 0;
     for (const kept of [
       this.#withoutResponse,
-      this.#asked,
+      this.#withRequests,
       this.#byId,
       this.#newest,
       this.#madeIn,
@@ -317,8 +317,8 @@ export class Calls {
    * which runs them. Once that run has ended, they belong to the runs that made the call or have another answer.
    */
   decided(invocationId: string): SessionCall[] {
-    const decided = [...this.#asked].filter((call) => {
-      const answers = openAnswers(call);
+    const decided = [...this.#withRequests].filter((call) => {
+      const answers = answersToUnsettled(call);
       const [newest] = answers;
       if (!newest || stateOf(call) !== 'decided') return false;
       const runs = [call, ...answers].map(({ event }) => event.invocationId);
@@ -331,7 +331,7 @@ export class Calls {
   /** True if a run may have calls without their response. */
   mayLackResponses(invocationId: string): boolean {
     for (const { event } of this.#withoutResponse) if (event.invocationId === invocationId) return true;
-    return this.#asked.size > 0;
+    return this.#withRequests.size > 0;
   }
 
   /** Long-running calls of a run, requests to people included, with and without responses, oldest first. */
@@ -404,7 +404,7 @@ export class Calls {
    * the table of `OpenRun`.
    */
   canContinue(invocationId: string): boolean {
-    return this.#runs.get(invocationId) === 'open';
+    return this.#runs.get(invocationId) === 'canContinue';
   }
 
   /** True for a resumable run that has its end. */
@@ -465,7 +465,7 @@ type CallState = 'open' | 'asked' | 'decided' | 'done';
  * | `done`    | has its response, or the status of its long-running tool: see `lacksResult`; or it was cancelled: `isCancelled` |
  */
 export function stateOf(call: SessionCall): CallState {
-  const requests = openRequests(call);
+  const requests = unsettledRequests(call);
   if (requests.length === 0) return call.responses.length === 0 ? 'open' : 'done';
   return requests.some(({ responses }) => responses.length === 0) ? 'asked' : 'decided';
 }
@@ -496,7 +496,7 @@ export function answerOf({ responses }: SessionCall): CallResponse | undefined {
 }
 
 /** Returns the requests about a call that need more work, oldest first: they have no answer, or the call has no result since. */
-export function openRequests({ requests }: SessionCall): readonly SessionCall[] {
+export function unsettledRequests({ requests }: SessionCall): readonly SessionCall[] {
   return requests.length === 0 ? requests : requests.filter((request) => !isSettled(request));
 }
 
@@ -512,9 +512,9 @@ function isSettled(request: SessionCall): boolean {
     : responses.length > 0;
 }
 
-/** Returns the answers to the open requests about this call, newest first. An event with several of them counts once. */
-export function openAnswers(call: SessionCall): CallResponse[] {
-  const answers = openRequests(call).flatMap(({ responses }) => responses);
+/** Returns the answers to the unsettled requests about this call, newest first. An event with several of them counts once. */
+export function answersToUnsettled(call: SessionCall): CallResponse[] {
+  const answers = unsettledRequests(call).flatMap(({ responses }) => responses);
   const byEvent = new Map(answers.map((answer) => [answer.eventIndex, answer]));
   return [...byEvent.values()].sort((one, other) => other.eventIndex - one.eventIndex);
 }

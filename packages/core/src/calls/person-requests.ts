@@ -29,9 +29,12 @@ export function personRequests(
     );
   const newId = (): string => `adk-${context.platform.newUuid()}`;
   const ask = (name: string, args: Record<string, unknown>): Part => ({ functionCall: { id: newId(), name, args } });
-  const each = <T>(asked: Readonly<Record<string, T>> = {}, toParts: (wish: T, call: FunctionCall) => Part[]): Part[] =>
+  const each = <T>(
+    wishes: Readonly<Record<string, T>> = {},
+    toParts: (wish: T, call: FunctionCall) => Part[],
+  ): Part[] =>
     calls.flatMap((call) => {
-      const wish = getOwn(asked, call.id ?? '');
+      const wish = getOwn(wishes, call.id ?? '');
       return wish === undefined ? [] : toParts(wish, call);
     });
   return [

@@ -249,8 +249,8 @@ export class CallbackContext extends ReadonlyContext {
    * @throws InvalidRequestError for a `credentialKey` that cannot be stored
    */
   requestCredential(authConfig: AuthConfig): void {
-    const asked = this.credentials('requestCredential').describe(authConfig, this);
-    setOwn((this.actions.requestedAuthConfigs ??= {}), this.callId('requestCredential'), asked);
+    const described = this.credentials('requestCredential').describe(authConfig, this);
+    setOwn((this.actions.requestedAuthConfigs ??= {}), this.callId('requestCredential'), described);
   }
 
   /**

@@ -44,11 +44,11 @@ export async function* requestInput(
       `requestInput: expected the context of an agent, got ${describeKind(context)}; write requestInput(context, { message: 'Which size?' })`,
     );
   const request = toInputRequest('requestInput', params);
-  const asked = findRequest(context, request.key);
-  const response = asked && answerOf(asked)?.response;
+  const earlier = findRequest(context, request.key);
+  const response = earlier && answerOf(earlier)?.response;
   const answer = inputOf(response);
   if (answer !== undefined) return answer;
-  if (!asked || response || isCancelled(asked)) {
+  if (!earlier || response || isCancelled(earlier)) {
     const id = `adk-${context.platform.newUuid()}`;
     const content = { role: 'model', parts: [inputRequestPart(request, id)] };
     yield context.createEvent({ content, longRunningToolIds: [id] });

@@ -38,7 +38,7 @@ export interface ToolContextParams extends CallbackContextParams {
   /** The tool, which says whether the call can run again. Default: it can. */
   readonly tool?: BaseTool | undefined;
   /** The calls that requested a person's answer about this call, oldest first. */
-  readonly asked?: readonly FunctionCall[] | undefined;
+  readonly requests?: readonly FunctionCall[] | undefined;
 }
 
 const NO_REQUESTS: readonly ToolRequest[] = [];
@@ -86,7 +86,7 @@ export class ToolContext extends CallbackContext {
   operation: ObservedOperation | undefined = undefined;
   readonly #listener: ToolListener | undefined;
   readonly #inputs: ReadonlyMap<string, unknown> | undefined;
-  readonly #asked: readonly FunctionCall[];
+  readonly #requestCalls: readonly FunctionCall[];
   readonly #tool: BaseTool | undefined;
   /** Credentials that were given for requests of this call, by their key. */
   #given: ReadonlyMap<string, AuthCredential> | undefined;
@@ -98,9 +98,9 @@ export class ToolContext extends CallbackContext {
     this.toolConfirmation = params.toolConfirmation;
     this.#listener = params.listener;
     this.#inputs = params.inputs;
-    this.#asked = params.asked ?? NO_CALLS;
+    this.#requestCalls = params.requests ?? NO_CALLS;
     this.#tool = params.tool;
-    this.requests = params.asked?.flatMap((call) => toolRequestOf(call) ?? []) ?? NO_REQUESTS;
+    this.requests = params.requests?.flatMap((call) => toolRequestOf(call) ?? []) ?? NO_REQUESTS;
   }
 
   /**
@@ -179,7 +179,7 @@ export class ToolContext extends CallbackContext {
 
   /** Loads the credentials that were given for requests of this call, for `getAuthResponse`. For code that runs tools. @internal */
   async loadGivenCredentials(): Promise<void> {
-    const keys = this.#asked.flatMap((call) => credentialKeyOf(call) ?? []);
+    const keys = this.#requestCalls.flatMap((call) => credentialKeyOf(call) ?? []);
     if (keys.length === 0) return;
     const given = new Map<string, AuthCredential>();
     for (const credentialKey of keys) {
@@ -209,11 +209,11 @@ export class ToolContext extends CallbackContext {
    * });
    */
   requestInput(request: InputRequestParams = {}): void {
-    const asked = toInputRequest('requestInput', request);
+    const input = toInputRequest('requestInput', request);
     const callId = this.callId('requestInput');
     const requested = (this.actions.requestedInputs ??= {});
-    const others = (getOwn(requested, callId) ?? []).filter(({ key }) => key !== asked.key);
-    setOwn(requested, callId, [...others, asked]);
+    const others = (getOwn(requested, callId) ?? []).filter(({ key }) => key !== input.key);
+    setOwn(requested, callId, [...others, input]);
   }
 
   /**

@@ -32,8 +32,8 @@ export {
   answerOf,
   isCancelled,
   lacksResult,
-  openAnswers,
-  openRequests,
+  answersToUnsettled,
+  unsettledRequests,
   stateOf,
 } from '../calls/calls.ts';
 export {
@@ -192,7 +192,7 @@ export {
 } from '../state/state-scope.ts';
 export { checkStateDelta } from '../state/state.ts';
 export {
-  askedCallId,
+  aboutCallId,
   INTERRUPTED_BY_COPY,
   INTERRUPTED_CALL,
   isPersonRequest,

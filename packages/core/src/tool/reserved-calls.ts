@@ -87,7 +87,7 @@ export function isQuestionOfModel({ name, args }: FunctionCall): boolean {
 }
 
 /** Returns the id of the tool call that a request to a person is about; undefined for other calls and for requests of an agent. */
-export function askedCallId(call: FunctionCall): string | undefined {
+export function aboutCallId(call: FunctionCall): string | undefined {
   if (!isPersonRequest(call)) return undefined;
   const { originalFunctionCall: original, functionCallId } = call.args ?? {};
   const id = call.name === REQUEST_CONFIRMATION ? isRecord(original) && original['id'] : functionCallId;

@@ -142,9 +142,9 @@ async function storeClosing(
   const last = run?.wasOpen ? events.at(-1) : events.findLast(isYielded);
   const outcome = outcomeOfEvent(last);
   // A run that failed may have left waiting calls. Its outcome stays.
-  const asked = calls.waitingIn(invocationId);
+  const waiting = calls.waitingIn(invocationId);
   const isCancelling = cancelsWaiting && outcome.state !== 'failed';
-  const hasEnded = !canContinue && !(isCancelling && asked.length > 0);
+  const hasEnded = !canContinue && !(isCancelling && waiting.length > 0);
   if (!first || (hasEnded && !run?.wasOpen)) return {};
   if (hasEnded && (beginsResumableRun(first) || hasFinalReply(agent, events, pluginManager))) {
     // The run's process ended between the last event and the release of the session.

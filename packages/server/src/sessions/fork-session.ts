@@ -26,7 +26,7 @@ import {
   INTERRUPTED_BY_COPY,
   isUserArtifact,
   ledgerEntryId,
-  openAnswers,
+  answersToUnsettled,
   setOwn,
   stateScopeOf,
   weigh,
@@ -227,7 +227,7 @@ function createToolCallFilter({ events, laterRuns }: Past, calls: Calls): (entry
   for (const call of calls.all) {
     if (call.responses.length > 0 || call.isLongRunning) kept.add(ledgerEntryId(call.event.id, call.call));
     // The call ran after this answer, and its result is among the events.
-    const open = new Set(openAnswers(call).map(({ event }) => event));
+    const open = new Set(answersToUnsettled(call).map(({ event }) => event));
     for (const { event } of call.requests.flatMap(({ responses }) => responses))
       if (!open.has(event)) kept.add(ledgerEntryId(event.id, call.call));
   }
