@@ -35,6 +35,7 @@ import { checkStorable } from './store-message.ts';
 /** A run whose session is locked and read. */
 export interface LockedRun {
   readonly invocationId: string;
+  /** The request's start; for a known request whose run was left, the resume of that run. */
   readonly start: RunStart;
   /** The config of the run. For a resumed run: its stored config, overridden by the caller's options. */
   readonly config: RunConfig;

@@ -17,7 +17,7 @@ import type { EventCommitter } from './event-committer.ts';
 import { run } from './run.ts';
 import { type SteppedRun, ChunkShortcut } from './chunk-shortcut.ts';
 import type { EndOfRun } from './run-end.ts';
-import { type RunInput, type RunStart, startOfMessage } from './run-request.ts';
+import { type RunInput, type RunStart, startKindOf } from './run-request.ts';
 import type { RunStream } from './run-stream.ts';
 import type { Runner } from './runner.ts';
 import type { SessionHolder } from './session-lock.ts';
@@ -81,10 +81,8 @@ export class RunControl implements RunStream, SessionHolder, SteppedRun {
     this.#events = new ChunkShortcut(this, run(runner, input, this));
   }
 
-  get start(): RunStart['kind'] {
-    if (this.#input.method === 'runLive') return 'live';
-    const { invocationId, newMessage } = this.#input.params;
-    return invocationId === undefined ? startOfMessage(newMessage) : 'resume';
+  get startKind(): RunStart['kind'] {
+    return this.#input.method === 'runLive' ? 'live' : startKindOf(this.#input.params);
   }
 
   /** Moves `offset` to an event with this sequence number, which is about to be yielded. Returns the event. */

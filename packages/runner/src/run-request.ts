@@ -186,7 +186,7 @@ export type RunInput =
   | { readonly method: 'runAsync'; readonly params: RunAsyncParams }
   | { readonly method: 'runLive'; readonly params: RunLiveParams };
 
-/** The kinds of runs, by what starts them. */
+/** The start of a run. `startKindOf` decides its kind. */
 export type RunStart =
   /** A message with text or files starts a new run. */
   | { readonly kind: 'message'; readonly message: Content }
@@ -236,15 +236,16 @@ export function parseRunRequest(runner: Runner, input: RunInput): RunRequest {
   const { newMessage } = params;
   const message = newMessage || newMessage === '' ? checkNewMessage(newMessage) : undefined;
   const callIds = message ? answeredCallIds(message) : NO_IDS;
+  const kind = startKindOf(params);
   let start: RunStart;
-  if (invocationId !== undefined) {
+  if (message && kind !== 'resume') {
+    start = { kind, message };
+  } else if (invocationId !== undefined) {
     if (message && callIds.length === 0)
       throw new InvalidMessageError(
         'newMessage: has no answers to calls, but a run that invocationId names accepts only answers; remove invocationId to start a new run',
       );
     start = { kind: 'resume', message, invocationId };
-  } else if (message) {
-    start = { kind: startOfMessage(message), message };
   } else {
     throw new InvalidMessageError(`newMessage: is missing; ${WRITE_MESSAGE}, or the invocationId of a run to resume`);
   }
@@ -268,8 +269,12 @@ export function parseRunRequest(runner: Runner, input: RunInput): RunRequest {
   };
 }
 
-/** Decides what a message starts that is sent without an `invocationId`. */
-export function startOfMessage(message: Content | string | undefined): 'message' | 'answers' {
+/**
+ * Decides how `runAsync` starts a run, from its parameters alone. They may be unchecked: a server lists a run by the kind of
+ * its start before the run takes its first step, which checks them.
+ */
+export function startKindOf({ invocationId, newMessage: message }: RunAsyncParams): 'message' | 'answers' | 'resume' {
+  if (invocationId !== undefined) return 'resume';
   return message && typeof message !== 'string' && answeredCallIds(message).length > 0 ? 'answers' : 'message';
 }
 

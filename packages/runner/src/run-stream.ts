@@ -13,11 +13,12 @@ export interface RunStream extends AsyncGenerator<Event, void, undefined> {
    */
   readonly offset: number;
   /**
-   * The start of the run, as its parameters say. Only a `message` surely starts a new run: `answers` may continue the run that asked.
+   * How the run is started: known from the parameters alone, before they are checked. Only a `message` surely starts a new
+   * run: `answers` may continue the run that asked.
    *
    * @internal
    */
-  readonly start: 'message' | 'answers' | 'resume' | 'live';
+  readonly startKind: 'message' | 'answers' | 'resume' | 'live';
   /** The sequence number of the run's message in its session. 0 until the run has begun. @internal */
   readonly firstSeq: number;
   /**

@@ -125,7 +125,7 @@ export async function requestRun(
   }
   const run = server.runs.start(runner, params, { quota });
   if (waitMs !== undefined) await begunWithin(server, run, waitMs, server.platform.now() - beganMs);
-  else if (requestId !== undefined || run.start === 'answers') await run.whenBegun();
+  else if (requestId !== undefined || run.startKind === 'answers') await run.whenBegun();
   const failure = run.log.end?.failure;
   if (!failure || ifKnown === 'reject' || !RequestKnownError.isInstance(failure)) return { run, known: undefined };
   // If the client requests it, a run whose process ended is resumed first.

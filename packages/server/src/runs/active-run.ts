@@ -4,7 +4,7 @@ import { eventPosition, MESSAGE_POSITION, type RunLog } from './run-log.ts';
 /** The stream of a run, as an `ActiveRun` records it: see `RunStream`, whose declaration leaves most of these members out. */
 export interface HostedStream {
   readonly invocationId: string;
-  readonly start: 'message' | 'answers' | 'resume' | 'live';
+  readonly startKind: 'message' | 'answers' | 'resume' | 'live';
   readonly attempt: number;
   readonly firstSeq: number;
   readonly beginOffset: number;
@@ -46,10 +46,10 @@ export class ActiveRun {
   /** The stream that is recorded: another one after each retry. */
   stream: HostedStream;
   /**
-   * The start of the run. Answers may continue another run, and a resume does: its id and the first position of its log are known once the
-   * run has begun.
+   * How the run was started. Answers may continue another run, and a resume does: its id and the first position of its log
+   * are known once the run has begun.
    */
-  readonly start: HostedStream['start'];
+  readonly startKind: HostedStream['startKind'];
   /** Id of a request that waits to continue a run, by which other processes find it; undefined for other runs, and without a request id. */
   readonly waitingId: string | undefined;
   /** True once the run has its session and its message is stored. */
@@ -67,7 +67,7 @@ export class ActiveRun {
     this.stream = stream;
     this.#controller = controller;
     this.name = name;
-    this.start = stream.start;
+    this.startKind = stream.startKind;
     this.waitingId = waitingId;
   }
 
@@ -83,7 +83,7 @@ export class ActiveRun {
 
   /** True while a run that may continue an earlier one waits for its session. */
   get waitsToContinue(): boolean {
-    return this.start !== 'message' && !this.hasBegun;
+    return this.startKind !== 'message' && !this.hasBegun;
   }
 
   /** Records that the run has its session and its message is stored. */

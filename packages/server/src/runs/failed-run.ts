@@ -80,7 +80,7 @@ export async function endOfFailedRun(
       return { kind: 'continues', failure: openRunError(failure) };
     }
     // Without a request id, a message that answers or resumes cannot be distinguished from other messages of its run.
-    const id = requestId ?? (run.start === 'message' ? stream.invocationId : undefined);
+    const id = requestId ?? (run.startKind === 'message' ? stream.invocationId : undefined);
     const stored = id === undefined ? undefined : await findMessage(service, log.key, id);
     if (stored === undefined) {
       const isLost = StaleWriterError.isInstance(failure.cause);

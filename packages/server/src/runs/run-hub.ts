@@ -148,14 +148,14 @@ export class RunHub {
     const ifKnown = requestId === undefined ? undefined : 'reject';
     const stream = runner.runAsync({ ...params, runConfig, ifKnown, bounds: this.#bounds, abortSignal });
     const invocationId = resumed ?? stream.invocationId;
-    const { start } = stream;
+    const { startKind } = stream;
     // Answers to an active run are listed as that run once they have its session.
     const name = runName(key, isInFlight ? this.platform.newUuid() : invocationId);
-    const waitingId = start === 'message' || requestId === undefined ? undefined : this.platform.newUuid();
+    const waitingId = startKind === 'message' || requestId === undefined ? undefined : this.platform.newUuid();
     const log = new RunLog(this.#memory, { key, invocationId, requestId });
     const run = new ActiveRun({ log, stream, controller, name, waitingId });
     this.#active.set(name, run);
-    if (start === 'message') log.publication = this.#relay?.publish(log);
+    if (startKind === 'message') log.publication = this.#relay?.publish(log);
     else if (waitingId !== undefined) log.publication = this.#relay?.publish(waitingRequest(run, waitingId));
     if (quota) quota.holds++;
     // Before the recording, because the log must know its position before the first event.
@@ -171,7 +171,7 @@ export class RunHub {
     if (!(await stream.whenBegun())) return;
     quota?.count('queued', -1);
     run.noteBegun(stream);
-    if (run.start === 'message') return;
+    if (run.startKind === 'message') return;
     log.publication?.notify();
     log.publication?.forget();
     const name = runName(log.key, log.invocationId);
@@ -217,7 +217,7 @@ export class RunHub {
     if (log.end) return;
     const wasActive = this.#active.get(run.name) === run && this.#active.delete(run.name);
     // A refused request that would have continued a run is listed under the id of that run.
-    const isListed = wasActive && (end.kind !== 'refused' || run.start === 'message');
+    const isListed = wasActive && (end.kind !== 'refused' || run.startKind === 'message');
     // The run that a cancelled request would have continued has not ended.
     if (end.kind === 'refused' && run.isCancelled) log.invocationId = run.waitingId ?? log.invocationId;
     log.endWith(end);
