@@ -73,6 +73,16 @@ import { whenReady } from './when-ready.ts';
 /** An append of the driver, with the changes to the caller's session object. */
 interface PlannedAppend extends EventAppend, AppendPlan {}
 
+/** The message of a run that begins. A claim that waits for its session plans it at each attempt; the last plan is stored. */
+interface BeginMessage {
+  /** The message as it was given, with an id; undefined for a run without one. */
+  readonly event: Event | undefined;
+  /** Undefined until the driver asks for the message. */
+  plan: AppendPlan | undefined;
+  /** The time of the plan. */
+  nowMs: number;
+}
+
 /** Options of every session service. */
 export interface DriverSessionServiceOptions {
   /** Clock, ids and timers, to be replaced in tests. Default: those of the system. */
@@ -215,72 +225,49 @@ export class DriverSessionService extends BaseSessionService {
   }
 
   override beginRun(request: BeginRunRequest): MaybePromise<BegunRun> {
-    const {
-      appName,
-      userId,
-      sessionId,
-      invocationId,
-      resumable = false,
-      continues = false,
-      lastEpoch,
-      message: given,
-    } = request;
+    const { appName, userId, sessionId, invocationId, resumable = false, continues = false, lastEpoch } = request;
     const requestId = request.requestId === invocationId ? undefined : request.requestId;
     checkName('invocationId', invocationId);
     if (requestId !== undefined) checkName('requestId', requestId);
-    const create = request.create === true && !continues;
     this.#check(appName, userId, sessionId);
     if (request.webhook) checkName('webhook.id', request.webhook.id);
     const webhook = request.webhook && { ...request.webhook, appName, userId, sessionId, invocationId };
     const window = toEventWindow(request.read);
-    const message = given && given.id === '' ? { ...given, id: this.#platform.newEventId() } : given;
-    if (message) checkName('event.id', message.id);
-    let nowMs = 0;
-    let plan: AppendPlan | undefined;
-    const planMessage =
-      message && message.partial !== true
-        ? (coveredUntil: number) => (plan = planAppend(message, nowMs, this.#platform, coveredUntil))
-        : undefined;
-    const ask = ({ ttlMs, takeOver, ticket, nowMs: claimedMs }: LeaseClaim, existed: boolean) => {
-      nowMs = claimedMs;
-      return this.#driver.beginRun({
-        appName,
-        userId,
-        sessionId,
-        nowMs,
-        ttlMs,
-        takeOver,
-        ticket,
+    const given = request.message;
+    const event = given && given.id === '' ? { ...given, id: this.#platform.newEventId() } : given;
+    if (event) checkName('event.id', event.id);
+    const isStored = event !== undefined && event.partial !== true;
+    const message: BeginMessage = { event, plan: undefined, nowMs: 0 };
+
+    const begin = (lease: LeaseClaim, existed: boolean) =>
+      this.#driver.beginRun({
+        ...lease,
         invocationId,
         requestId,
         resumable,
         continues,
         lastEpoch,
-        create: create && !existed,
+        create: request.create === true && !continues && !existed,
         webhook,
         window,
-        message: planMessage,
+        message: isStored
+          ? (coveredUntil) => {
+              message.nowMs = lease.nowMs;
+              return (message.plan = planAppend(event, lease.nowMs, this.#platform, coveredUntil));
+            }
+          : undefined,
       });
-    };
-    const begun = (outcome: RunRefusal | TakenRun): BegunRun => {
-      if (outcome.status === 'open') throw unfinishedError(outcome.run);
-      if (outcome.status === 'known') throw knownError(request, requestId ?? '', outcome.invocationId);
-      if (outcome.status === 'unknown') throw runNotFoundError(request, invocationId);
-      if (outcome.status === 'stale') throw staleBeginError(request);
-      const { lease, session: stored, duplicate, firstSeq, wasOpen } = outcome;
-      const session = toSession(stored);
-      if (plan && duplicate) showTemp(session, plan);
-      else if (plan) showAppend(session, plan, session.lastSeq + 1, nowMs);
-      return { lease, session, message: duplicate ?? plan?.event ?? message, firstSeq, wasOpen };
-    };
+
     if (requestId !== undefined && this.#leases.isAwaited(request))
       // A caller that would wait gets RequestKnownError immediately.
       return whenReady(this.#driver.findRun(request, requestId), (known) => {
         if (known && known.invocationId !== invocationId) throw knownError(request, requestId, known.invocationId);
-        return whenReady(this.#leases.take(request, ask), begun);
+        return whenReady(this.#leases.take(request, begin), (outcome) => toBegunRun(request, message, outcome));
       });
-    const outcome = this.#leases.take(request, ask);
-    return outcome instanceof Promise ? outcome.then(begun) : begun(outcome);
+    const outcome = this.#leases.take(request, begin);
+    return outcome instanceof Promise
+      ? outcome.then((settled) => toBegunRun(request, message, settled))
+      : toBegunRun(request, message, outcome);
   }
 
   override endRun(lease: SessionLease, request: EndRunRequest): MaybePromise<Event | undefined> {
@@ -475,6 +462,27 @@ export class DriverSessionService extends BaseSessionService {
       if (stored) showStored(session, stored);
     });
   }
+}
+
+/**
+ * Returns the run that holds its session, with the message in its session object.
+ *
+ * @throws the errors of `BaseSessionService.beginRun` for a run that the driver refused
+ */
+function toBegunRun(
+  request: BeginRunRequest,
+  { event, plan, nowMs }: BeginMessage,
+  outcome: RunRefusal | TakenRun,
+): BegunRun {
+  if (outcome.status === 'open') throw unfinishedError(outcome.run);
+  if (outcome.status === 'known') throw knownError(request, request.requestId ?? '', outcome.invocationId);
+  if (outcome.status === 'unknown') throw runNotFoundError(request, request.invocationId);
+  if (outcome.status === 'stale') throw staleBeginError(request);
+  const { lease, session: stored, duplicate, firstSeq, wasOpen } = outcome;
+  const session = toSession(stored);
+  if (plan && duplicate) showTemp(session, plan);
+  else if (plan) showAppend(session, plan, session.lastSeq + 1, nowMs);
+  return { lease, session, message: duplicate ?? plan?.event ?? event, firstSeq, wasOpen };
 }
 
 const CREATE_FIELDS: readonly (keyof CreateSessionRequest)[] = ['appName', 'userId', 'sessionId', 'state'];
