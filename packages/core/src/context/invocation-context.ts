@@ -7,13 +7,7 @@ import { describeKind } from '../content/json.ts';
 import { ConfigurationError } from '../errors.ts';
 import { enclosedBranch } from '../event/branch.ts';
 import type { BaseCredentialService } from '../credential/credential-service.ts';
-import {
-  checkEventFields,
-  copyOtherFields,
-  createEventActions,
-  type EventParams,
-  fillKind,
-} from '../event/create-event.ts';
+import { createAgentEvent, type EventParams } from '../event/create-event.ts';
 import type { Event } from '../event/event.ts';
 import type { EventActions } from '../event/event-actions.ts';
 import type { ObservedOperation, TraceHeaders } from '../instrumentation/instrumentation.ts';
@@ -64,6 +58,16 @@ interface Place extends AgentPlace {
 
 const NONE: readonly never[] = [];
 
+// The members are in the order of those who use them:
+//
+// | members                                | who uses them                                                                             |
+// | -------------------------------------- | ----------------------------------------------------------------------------------------- |
+// | `invocationId` to `abortSignal`        | agents, callbacks and tools: the run, and the agent's place in it                         |
+// | `invocation` to `lastEvent` (internal) | the runner, and packages whose agents run models, tools or other agents                   |
+// | `session` to `traceHeaders`            | agents, callbacks and tools: what the run has                                             |
+// | `createEvent` to `whileConnected`      | agents: what they do. The runner reads `isPaused` and `endInvocation`                      |
+// | `create` to `visibleExecutionId`       | the runner, and packages that run agents themselves: how one context comes from another    |
+
 /**
  * Everything that a custom agent needs while it runs: the session, the user's message, the services, and `createEvent`. The runner makes
  * one for each run of an agent and passes it to `runAsyncImpl`; plugins get it too. Tools and callbacks get a `ToolContext` or a
@@ -79,64 +83,65 @@ const NONE: readonly never[] = [];
  * }
  */
 export class InvocationContext {
-  /** Data and services that all agents of the run share. For code that drives agents. @internal */
-  readonly invocation: Invocation;
   /** Id of the run: the same in all of its events. */
   readonly invocationId: string;
   /** The options of the run. */
   readonly runConfig: RunConfig;
+  /** True if the agents of this run store their progress, so that the run can be resumed. See `RunConfig.resumable`. */
+  readonly isResumable: boolean;
   /** Clock, ids and timers: use them in place of `Date.now` and `setTimeout`, so that tests can replace them. */
   readonly platform: Platform;
-  /** The plugins of the runner. For code that drives agents. @internal */
-  readonly plugins: PluginManager;
   /** The agent that runs; the root agent before any agent has started. */
   readonly agent: BaseAgent;
+  /** The branch that the agent's events get: see `Event.branch`. Undefined outside of a ParallelAgent or a called agent. */
+  readonly branch: string | undefined;
+  /** Id of this execution of the agent, in all of its events. */
+  readonly executionId: string;
+  /** Id of the execution that started this one; undefined for the first agent. */
+  readonly parentExecutionId: string | undefined;
   /**
    * Fires when the agent has to stop: the run was aborted, its caller stopped reading, another process took the session over, or a sibling
    * in a ParallelAgent failed. Pass it to `fetch` and the like.
    */
   readonly abortSignal: AbortSignal;
-  /** The abort of the part of the run that the agent belongs to. `fork` it for a part of the agent's work. @internal */
-  readonly abortGuard: AbortGuard;
-  /** True if the agents of this run store their progress, so that the run can be resumed. See `RunConfig.resumable`. */
-  readonly isResumable: boolean;
-  /** The branch that the agent's events get: see `Event.branch`. Undefined outside of a ParallelAgent or a called agent. */
-  readonly branch: string | undefined;
-  /** Scope of the agent: it sees the events of this scope, and those without one. @internal */
-  readonly isolationScope: string | undefined;
-  /** Id of this execution of the agent, in all of its events. */
-  readonly executionId: string;
-  /** Id of the execution that started this one; undefined for the first agent. */
-  readonly parentExecutionId: string | undefined;
-  /** Tools that the caller of the agent added for this run. @internal */
-  readonly extraTools: readonly BaseTool[];
-  /** Instructions that the caller of the agent added for this run. @internal */
-  readonly extraInstructions: readonly string[];
+  /** Data and services that all agents of the run share. For code that drives agents. @internal */
+  readonly invocation: Invocation;
   /**
    * Progress of the invocation: one object that all of its contexts share. For code that drives agents and commits
    * their events.
    * @internal
    */
   readonly progress: InvocationProgress;
+  /** The plugins of the runner. For code that drives agents. @internal */
+  readonly plugins: PluginManager;
+  /** The context that this one was started from; undefined for the first one of a run. @internal */
+  readonly parent: InvocationContext | undefined;
   /**
    * The agent's stored events from before the run was interrupted or paused; undefined for an agent that starts fresh.
    * For code that drives agents.
    * @internal
    */
   readonly resumedFrom: Execution | undefined;
-  /** The last event of the agent, if the agent announced it before it yields it. @internal */
-  lastEvent: Event | undefined = undefined;
+  /** The abort of the part of the run that the agent belongs to. `fork` it for a part of the agent's work. @internal */
+  readonly abortGuard: AbortGuard;
+  /** Scope of the agent: it sees the events of this scope, and those without one. @internal */
+  readonly isolationScope: string | undefined;
+  /** Tools that the caller of the agent added for this run. @internal */
+  readonly extraTools: readonly BaseTool[];
+  /** Instructions that the caller of the agent added for this run. @internal */
+  readonly extraInstructions: readonly string[];
   /** Observes the work of this context: the run, the agent, or the tool call that runs an agent. @internal */
   operation: ObservedOperation | undefined;
+  /** The last event of the agent, if the agent announced it before it yields it. @internal */
+  lastEvent: Event | undefined = undefined;
   /** False before any agent has started. */
   readonly #hasAgent: boolean;
-  readonly #parent: InvocationContext | undefined;
+  /** True once this execution has an event. */
+  #hasEvents: boolean;
   /** True while this agent itself waits. */
   #isWaiting = false;
   /** Number of agents that wait: this one, and those that it runs. */
   #pauses = 0;
-  /** True once this execution has an event. */
-  #hasEvents: boolean;
 
   private constructor(place: Place) {
     // Programs in JavaScript can call the constructor.
@@ -164,135 +169,8 @@ export class InvocationContext {
     this.progress = place.progress;
     this.resumedFrom = place.resumedFrom;
     this.operation = place.operation;
-    this.#parent = place.parent;
+    this.parent = place.parent;
     this.#hasEvents = place.hasEvents;
-  }
-
-  /** Creates the context in which an invocation starts, before any agent runs. @internal */
-  static create(invocation: Invocation): InvocationContext {
-    return new InvocationContext({
-      invocation,
-      progress: new InvocationProgress(invocation.runConfig.maxLlmCalls, invocation.resumedLog?.llmCalls),
-      agent: undefined,
-      executionId: invocation.invocationId,
-      parentExecutionId: undefined,
-      abort: invocation.abort,
-      hasEvents: true,
-      parent: undefined,
-      resumedFrom: undefined,
-    });
-  }
-
-  /** Creates the context of an agent that is started from this context. The first agent's execution id is the invocation id. @internal */
-  forAgent(agent: BaseAgent, place: AgentPlace = {}): InvocationContext {
-    const first = !this.#hasAgent;
-    const branch = place.branch ?? this.branch;
-    const resumedFrom = this.invocation.resumedLog && this.#resumedExecutionOf(agent, branch);
-    return new InvocationContext({
-      invocation: this.invocation,
-      progress: this.progress,
-      agent,
-      executionId: first ? this.executionId : (resumedFrom?.executionId ?? this.#newExecutionId()),
-      parentExecutionId: first ? this.parentExecutionId : this.#visibleExecutionId,
-      hasEvents: first || resumedFrom !== undefined,
-      parent: this,
-      resumedFrom,
-      branch,
-      isolationScope: place.isolationScope ?? this.isolationScope,
-      abort: place.abort ?? this.abortGuard,
-      tools: place.tools,
-      instructions: place.instructions,
-    });
-  }
-
-  /**
-   * Creates the context in which a sub-invocation starts: a separate agent tree on an enclosed branch. Ending the
-   * sub-invocation does not end the run. Its model calls count towards the run's limit. While it waits for a person, the
-   * agent that called it waits as well.
-   * @internal
-   */
-  forSubInvocation(
-    { agent, callId, abort, caller, branch: around = this.branch }: SubInvocation,
-    invocation: Invocation,
-  ): InvocationContext {
-    const branch = enclosedBranch(around, agent.name, callId);
-    const parentExecutionId = this.#visibleExecutionId;
-    const resumedFrom = invocation.resumedLog?.claimChild({ parentExecutionId, branch, after: this.#childrenAfter });
-    return new InvocationContext({
-      invocation,
-      progress: new InvocationProgress(undefined, 0, this.progress),
-      agent: undefined,
-      resumedFrom,
-      executionId: resumedFrom?.executionId ?? this.#newExecutionId(),
-      parentExecutionId,
-      hasEvents: true,
-      parent: this,
-      branch,
-      abort: abort ?? this.abortGuard,
-      operation: caller?.operation,
-    });
-  }
-
-  /**
-   * The `parentExecutionId` of agents that are started from here. An execution without events, such as that of a workflow
-   * agent, appears in no event. Its parent's id is used instead, so that the call tree in the events stays connected.
-   */
-  get #visibleExecutionId(): string {
-    return this.#hasEvents ? this.executionId : (this.parentExecutionId ?? this.executionId);
-  }
-
-  /**
-   * Returns the stored execution of an agent that is started here in a resumed run; undefined if it has none. Restores
-   * the agent's transfer as well.
-   */
-  #resumedExecutionOf(agent: BaseAgent, branch: string | undefined): Execution | undefined {
-    const { resumedLog } = this.invocation;
-    const resumedFrom = this.#hasAgent
-      ? resumedLog?.claimChild({
-          parentExecutionId: this.#visibleExecutionId,
-          agentName: agent.name,
-          branch,
-          after: this.#childrenAfter,
-        })
-      : resumedLog?.findExecution(this.executionId, agent.name);
-    for (const event of resumedFrom?.events ?? []) this.progress.noteTransfer(event);
-    return resumedFrom;
-  }
-
-  /**
-   * Index after which the stored executions of child agents begin. Infinity for an agent that starts fresh: it has
-   * none. The first agent of a run may have called agents before it stored an event.
-   */
-  get #childrenAfter(): number {
-    return this.resumedFrom?.childrenAfter ?? (this.executionId === this.invocationId ? -1 : Infinity);
-  }
-
-  #newExecutionId(): string {
-    return `e-${this.invocation.platform.newUuid()}`;
-  }
-
-  /**
-   * Runs another agent, and then each agent that it hands the conversation over to, until one ends without handing over. Yields their
-   * events: `yield* context.runAgent(other)`. In a live run the agents run live. Errors of the agents are thrown.
-   *
-   * @param place values for the agent that differ from this context, such as another branch
-   * @internal
-   */
-  runAgent(agent: BaseAgent, place?: AgentPlace): AsyncGenerator<Event, void, void> {
-    return this.invocation.host.runAgent(this.forAgent(agent, place));
-  }
-
-  /**
-   * Runs an agent as an AgentTool does: it sees only the message it is given and its own events, and other agents do not see its events. It
-   * shares the state, the services and the limits of this run, and its events are stored in this session. Yields each event after it is
-   * stored; the agent continues when the next event is requested. In a resumed run, an interrupted call continues where it was.
-   *
-   * Errors of the agent are thrown. Closing the generator stops the agent.
-   * @throws ConfigurationError in a `testContext`
-   * @internal
-   */
-  runSubInvocation(request: SubInvocation): AsyncGenerator<Event, void, void> {
-    return this.invocation.host.runSubInvocation(this, request);
   }
 
   /**
@@ -335,11 +213,6 @@ export class InvocationContext {
     );
   }
 
-  /** The context that this one was started from; undefined for the first one of a run. @internal */
-  get parent(): InvocationContext | undefined {
-    return this.#parent;
-  }
-
   /** The runner's artifact service for this session: `saveArtifact({ filename, artifact })`. Undefined if the runner has none. */
   get artifactService(): SessionArtifactService | undefined {
     const { artifactService, session } = this.invocation;
@@ -365,6 +238,59 @@ export class InvocationContext {
   }
 
   /**
+   * The progress that the agent of a resumed run stored last: the `actions: { agentState: { … } }` of its newest event that has one.
+   * Undefined for an agent that starts from its beginning. Agents that it ran before storing this are not run again; agents that it
+   * started afterwards continue where they were.
+   */
+  get agentState(): Readonly<Record<string, unknown>> | undefined {
+    return this.resumedFrom?.agentState;
+  }
+
+  /**
+   * Headers with which a request continues the trace of the agent:
+   * `fetch(url, { headers: { ...context.traceHeaders } })`. Empty if the run is not traced.
+   */
+  get traceHeaders(): TraceHeaders {
+    return this.operation?.traceHeaders() ?? {};
+  }
+
+  /**
+   * Creates an event of this agent, to be yielded: `yield context.createEvent({ content: { role: 'model', parts: [{ text }] } })`. Fills in
+   * the id, the author, the timestamp and the other ids. All fields are optional. The actions of a partial event are left out.
+   * @param actions the actions of the event, used as they are. Default: a copy of those in `params`
+   * @param nowMs the current time, if the caller knows it already
+   * @throws InvalidEventError for a field that belongs elsewhere, such as `text`, and for a `content` that is text
+   */
+  createEvent(params: EventParams = {}, actions?: EventActions, nowMs: number = this.platform.now()): Event {
+    this.#hasEvents = true;
+    return createAgentEvent(this, this.#hasAgent ? this.agent.name : this.appName, params, actions, nowMs);
+  }
+
+  /**
+   * Runs another agent, and then each agent that it hands the conversation over to, until one ends without handing over. Yields their
+   * events: `yield* context.runAgent(other)`. In a live run the agents run live. Errors of the agents are thrown.
+   *
+   * @param place values for the agent that differ from this context, such as another branch
+   * @internal
+   */
+  runAgent(agent: BaseAgent, place?: AgentPlace): AsyncGenerator<Event, void, void> {
+    return this.invocation.host.runAgent(this.forAgent(agent, place));
+  }
+
+  /**
+   * Runs an agent as an AgentTool does: it sees only the message it is given and its own events, and other agents do not see its events. It
+   * shares the state, the services and the limits of this run, and its events are stored in this session. Yields each event after it is
+   * stored; the agent continues when the next event is requested. In a resumed run, an interrupted call continues where it was.
+   *
+   * Errors of the agent are thrown. Closing the generator stops the agent.
+   * @throws ConfigurationError in a `testContext`
+   * @internal
+   */
+  runSubInvocation(request: SubInvocation): AsyncGenerator<Event, void, void> {
+    return this.invocation.host.runSubInvocation(this, request);
+  }
+
+  /**
    * Counts a model call that the agent makes itself towards `runConfig.maxLlmCalls`. Calls of LLM agents are counted without it.
    * @throws LlmCallLimitError if the run made so many calls already
    */
@@ -386,15 +312,6 @@ export class InvocationContext {
     if (typeof ends !== 'boolean')
       throw new ConfigurationError(`context.endInvocation: expected true or false, got ${describeKind(ends)}`);
     this.progress.ended = ends;
-  }
-
-  /**
-   * The progress that the agent of a resumed run stored last: the `actions: { agentState: { … } }` of its newest event that has one.
-   * Undefined for an agent that starts from its beginning. Agents that it ran before storing this are not run again; agents that it
-   * started afterwards continue where they were.
-   */
-  get agentState(): Readonly<Record<string, unknown>> | undefined {
-    return this.resumedFrom?.agentState;
   }
 
   /**
@@ -427,7 +344,12 @@ export class InvocationContext {
     this.#pauses += change;
     const isFirstOrLast = before === 0 || this.#pauses === 0;
     // The caller of a sub-invocation waits once that has ended: it may still fail, and its caller continues then.
-    if (isFirstOrLast && this.#parent?.progress === this.progress) this.#parent.#countPause(change);
+    if (isFirstOrLast && this.parent?.progress === this.progress) this.parent.#countPause(change);
+  }
+
+  /** Throws if the run was aborted. @throws RunAbortedError when the run was aborted */
+  throwIfAborted(): void {
+    if (this.abortSignal.aborted) throw this.abortGuard.error();
   }
 
   /**
@@ -444,6 +366,75 @@ export class InvocationContext {
    */
   whileConnected<T>(work: Promise<T>): Promise<T> {
     return this.invocation.live?.until(work, this) ?? this.untilAborted(work);
+  }
+
+  /** Creates the context in which an invocation starts, before any agent runs. @internal */
+  static create(invocation: Invocation): InvocationContext {
+    return new InvocationContext({
+      invocation,
+      progress: new InvocationProgress(invocation.runConfig.maxLlmCalls, invocation.resumedLog?.llmCalls),
+      agent: undefined,
+      executionId: invocation.invocationId,
+      parentExecutionId: undefined,
+      abort: invocation.abort,
+      hasEvents: true,
+      parent: undefined,
+      resumedFrom: undefined,
+    });
+  }
+
+  /** Creates the context of an agent that is started from this context. The first agent's execution id is the invocation id. @internal */
+  forAgent(agent: BaseAgent, place: AgentPlace = {}): InvocationContext {
+    const { invocation, progress } = this;
+    const { resumedLog } = invocation;
+    const isFirst = !this.#hasAgent;
+    const branch = place.branch ?? this.branch;
+    const resumedFrom = isFirst
+      ? resumedLog?.findExecution(this.executionId, agent.name)
+      : resumedLog?.claimChild(this, branch, agent.name);
+    if (resumedFrom) for (const event of resumedFrom.events) progress.noteTransfer(event);
+    return new InvocationContext({
+      invocation,
+      progress,
+      agent,
+      executionId: isFirst ? this.executionId : (resumedFrom?.executionId ?? this.#newExecutionId()),
+      parentExecutionId: isFirst ? this.parentExecutionId : this.visibleExecutionId,
+      hasEvents: isFirst || resumedFrom !== undefined,
+      parent: this,
+      resumedFrom,
+      branch,
+      isolationScope: place.isolationScope ?? this.isolationScope,
+      abort: place.abort ?? this.abortGuard,
+      tools: place.tools,
+      instructions: place.instructions,
+    });
+  }
+
+  /**
+   * Creates the context in which a sub-invocation starts: a separate agent tree on an enclosed branch. Ending the
+   * sub-invocation does not end the run. Its model calls count towards the run's limit. While it waits for a person, the
+   * agent that called it waits as well.
+   * @internal
+   */
+  forSubInvocation(
+    { agent, callId, abort, caller, branch: around = this.branch }: SubInvocation,
+    invocation: Invocation,
+  ): InvocationContext {
+    const branch = enclosedBranch(around, agent.name, callId);
+    const resumedFrom = invocation.resumedLog?.claimChild(this, branch);
+    return new InvocationContext({
+      invocation,
+      progress: new InvocationProgress(undefined, 0, this.progress),
+      agent: undefined,
+      resumedFrom,
+      executionId: resumedFrom?.executionId ?? this.#newExecutionId(),
+      parentExecutionId: this.visibleExecutionId,
+      hasEvents: true,
+      parent: this,
+      branch,
+      abort: abort ?? this.abortGuard,
+      operation: caller?.operation,
+    });
   }
 
   /** Returns a copy of this context with another abort guard, for one call that can be stopped while the agent continues. @internal */
@@ -472,7 +463,7 @@ export class InvocationContext {
       instructions: this.extraInstructions,
       abort: this.abortGuard,
       hasEvents: this.#hasEvents,
-      parent: this.#parent,
+      parent: this.parent,
       resumedFrom: this.resumedFrom,
       operation: this.operation,
       ...changes,
@@ -480,43 +471,15 @@ export class InvocationContext {
   }
 
   /**
-   * Headers with which a request continues the trace of the agent:
-   * `fetch(url, { headers: { ...context.traceHeaders } })`. Empty if the run is not traced.
+   * The `parentExecutionId` of agents that are started from here. An execution without events, such as that of a workflow
+   * agent, appears in no event. Its parent's id is used instead, so that the call tree in the events stays connected.
+   * @internal
    */
-  get traceHeaders(): TraceHeaders {
-    return this.operation?.traceHeaders() ?? {};
+  get visibleExecutionId(): string {
+    return this.#hasEvents ? this.executionId : (this.parentExecutionId ?? this.executionId);
   }
 
-  /** Throws if the run was aborted. @throws RunAbortedError when the run was aborted */
-  throwIfAborted(): void {
-    if (this.abortSignal.aborted) throw this.abortGuard.error();
-  }
-
-  /**
-   * Creates an event of this agent, to be yielded: `yield context.createEvent({ content: { role: 'model', parts: [{ text }] } })`. Fills in
-   * the id, the author, the timestamp and the other ids. All fields are optional. The actions of a partial event are left out.
-   * @param actions the actions of the event, used as they are. Default: a copy of those in `params`
-   * @param nowMs the current time, if the caller knows it already
-   * @throws InvalidEventError for a field that belongs elsewhere, such as `text`, and for a `content` that is text
-   */
-  createEvent(params: EventParams = {}, actions?: EventActions, nowMs: number = this.platform.now()): Event {
-    const { platform, branch, parentExecutionId, invocationId, executionId } = this;
-    const { content } = params;
-    if (typeof content === 'string') checkEventFields('createEvent', params);
-    this.#hasEvents = true;
-    const id = params.id ?? platform.newEventId(nowMs);
-    const author = params.author ?? (this.#hasAgent ? this.agent.name : this.appName);
-    const timestamp = params.timestamp ?? nowMs / 1000;
-    const effects = actions ?? createEventActions(params.partial === true ? undefined : params.actions);
-    // Fields that every event has come first, so that nearly all events share a few hidden classes of the engine.
-    const event: { -readonly [K in keyof Event]: Event[K] } = content
-      ? { id, invocationId, author, timestamp, executionId, content, actions: effects }
-      : { id, invocationId, author, timestamp, executionId, actions: effects };
-    copyOtherFields(params, event);
-    if (branch !== undefined) event.branch = branch;
-    if (this.isolationScope !== undefined) event.isolationScope ??= this.isolationScope;
-    if (parentExecutionId !== undefined) event.parentExecutionId = parentExecutionId;
-    fillKind(event);
-    return event;
+  #newExecutionId(): string {
+    return `e-${this.invocation.platform.newUuid()}`;
   }
 }

@@ -2,14 +2,13 @@ import { type Event, ObjectType } from '../event/event.ts';
 import { isInput } from '../event/event-predicates.ts';
 import { NODE_END } from '../event/workflow-node.ts';
 
-/** Conditions of the execution to find. */
-interface ExecutionQuery {
-  readonly parentExecutionId: string;
-  readonly branch: string | undefined;
-  /** Absent for a sub-invocation, which its branch identifies. */
-  readonly agentName?: string;
-  /** Index in `InvocationLog.events` after which the execution begins. */
-  readonly after: number;
+/** The context that starts an agent of a resumed invocation. */
+interface Starter {
+  readonly invocationId: string;
+  readonly executionId: string;
+  /** The `parentExecutionId` of the agents that it starts. */
+  readonly visibleExecutionId: string;
+  readonly resumedFrom: Execution | undefined;
 }
 
 /** The stored part of an invocation that is resumed. */
@@ -45,10 +44,16 @@ export class InvocationLog {
   }
 
   /**
-   * Returns the first matching execution, each execution only once: it belongs to the agent that continues it.
-   * Undefined if there is none.
+   * Returns the execution that an agent continues when `parent` starts it, each execution only once. Undefined for an agent that starts
+   * fresh, as all agents do that are started from one that does so itself.
+   *
+   * @param agentName undefined for a sub-invocation, which its branch identifies
    */
-  claimChild({ parentExecutionId, branch, agentName, after }: ExecutionQuery): Execution | undefined {
+  claimChild(parent: Starter, branch: string | undefined, agentName?: string): Execution | undefined {
+    const parentExecutionId = parent.visibleExecutionId;
+    // The first agent of a run may have called agents before it stored an event.
+    const isFirst = parent.executionId === parent.invocationId;
+    const after = parent.resumedFrom?.childrenAfter ?? (isFirst ? -1 : Infinity);
     for (const execution of this.#executions.values()) {
       if (execution.begin <= after || this.#claimed.has(execution)) continue;
       if (execution.parentExecutionId !== parentExecutionId || execution.branch !== branch) continue;

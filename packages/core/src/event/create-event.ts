@@ -2,7 +2,7 @@ import { misspeltName } from '../agent/nearest-names.ts';
 import { InvalidEventError } from '../errors.ts';
 import { describeKind, setOwn } from '../content/json.ts';
 import { type Event, ObjectType, STRUCTURED_OUTPUT } from './event.ts';
-import { systemPlatform } from '../platform/platform.ts';
+import { type Platform, systemPlatform } from '../platform/platform.ts';
 import type { EventActions } from './event-actions.ts';
 import { EVENT } from './event-shape.ts';
 import { MAX_SECONDS } from './field.ts';
@@ -69,21 +69,6 @@ function checkEventField(owner: string, field: string): void {
 export type EventParams = Omit<Partial<Event>, 'actions'> & { readonly actions?: Partial<EventActions> };
 
 /**
- * Copies the fields that only some events have.
- * @throws InvalidEventError for a field that belongs elsewhere
- */
-export function copyOtherFields(params: EventParams, event: { [STRUCTURED_OUTPUT]?: unknown }): void {
-  for (const key in params) {
-    if (isCommonField(key)) continue;
-    checkEventField('createEvent', key);
-    const value = params[key as keyof EventParams];
-    if (value !== undefined) setOwn(event as Record<string, unknown>, key, value);
-  }
-  const output = params[STRUCTURED_OUTPUT];
-  if (output !== undefined) event[STRUCTURED_OUTPUT] = output;
-}
-
-/**
  * Creates an event, for tests and for events that are appended to a session outside of a run. Agents use `context.createEvent`, which
  * knows the agent and the run.
  *
@@ -113,6 +98,52 @@ export function createEvent(params: EventParams = {}): Event {
     timestamp: params.timestamp ?? systemPlatform.now() / 1000,
     actions: createEventActions(params.actions),
   };
+  fillKind(event);
+  return event;
+}
+
+/** The part of a context that is in all events of its agent. */
+interface EventOrigin {
+  readonly platform: Platform;
+  readonly invocationId: string;
+  readonly executionId: string;
+  readonly parentExecutionId: string | undefined;
+  readonly branch: string | undefined;
+  readonly isolationScope: string | undefined;
+}
+
+/**
+ * Creates an event of an agent: implements `InvocationContext.createEvent`.
+ * @param agentName the author of an event whose `params` have none
+ */
+export function createAgentEvent(
+  { platform, invocationId, executionId, parentExecutionId, branch, isolationScope }: EventOrigin,
+  agentName: string,
+  params: EventParams,
+  actions: EventActions | undefined,
+  nowMs: number,
+): Event {
+  const { content } = params;
+  if (typeof content === 'string') checkEventFields('createEvent', params);
+  const id = params.id ?? platform.newEventId(nowMs);
+  const author = params.author ?? agentName;
+  const timestamp = params.timestamp ?? nowMs / 1000;
+  const effects = actions ?? createEventActions(params.partial === true ? undefined : params.actions);
+  // Fields that every event has come first, so that nearly all events share a few hidden classes of the engine.
+  const event: { -readonly [K in keyof Event]: Event[K] } = content
+    ? { id, invocationId, author, timestamp, executionId, content, actions: effects }
+    : { id, invocationId, author, timestamp, executionId, actions: effects };
+  for (const key in params) {
+    if (isCommonField(key)) continue;
+    checkEventField('createEvent', key);
+    const value = params[key as keyof EventParams];
+    if (value !== undefined) setOwn(event as unknown as Record<string, unknown>, key, value);
+  }
+  const output = params[STRUCTURED_OUTPUT];
+  if (output !== undefined) event[STRUCTURED_OUTPUT] = output;
+  if (branch !== undefined) event.branch = branch;
+  if (isolationScope !== undefined) event.isolationScope ??= isolationScope;
+  if (parentExecutionId !== undefined) event.parentExecutionId = parentExecutionId;
   fillKind(event);
   return event;
 }
