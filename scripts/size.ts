@@ -19,8 +19,9 @@ const worker: BuildOptions = {
 const bundles = [
   // The aim is 66 kB; docs/decisions/2026-11-30-bundle-sizes.md says what is above it.
   { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 109_900 },
-  // The aim is 80 kB. Without live runs, which a server takes as an option. It grows with the runtime.
-  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 166_300 },
+  // The aim is 80 kB. Without live runs, which a server takes as an option. It grows with the runtime. A cancelled copy of a request says
+  // which run to follow: 0.1 kB.
+  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 166_400 },
   // The limit is 8 kB of 1,024 bytes each: 8.2 kB of 1,000, which are printed here and stand in the guides.
   { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
   // With the state of a chat, which sends messages to their end, reads several runs, and finds what other pages wrote between its own
