@@ -94,7 +94,7 @@ export class ActiveRun {
     log.attempt = stream.attempt;
     // Readers get answers from the session.
     if (stream.beginOffset > 0) log.startAfter(eventPosition(stream.beginOffset));
-    else if (this.start === 'answers') log.startAfter(MESSAGE_POSITION);
+    else if (this.startKind === 'answers') log.startAfter(MESSAGE_POSITION);
     this.#begun?.resolve(true);
   }
 
