@@ -8,6 +8,7 @@ import {
   ConnectionLostError,
   emptyConversation,
   EventloomClient,
+  filePart,
   reduceEvents,
   ServerError,
 } from './index.ts';
@@ -587,6 +588,26 @@ test('a request to a server that cannot be reached rejects with a ConnectionLost
   const request = client.listApps();
   await expect(request).rejects.toThrow(ConnectionLostError);
   await expect(request).rejects.toThrow('no answer from http://127.0.0.1:9; is baseUrl an Eventloom server?');
+});
+
+test('filePart reads a file of a person as a part of a message and as an artifact', async () => {
+  const { session, model } = startServer(['A note.']);
+  const file = new File(['caf\u00e9 ', new Uint8Array(30_000)], 'note.txt', { type: 'text/plain' });
+  const part = await filePart(file);
+  expect(part.inlineData).toMatchObject({ mimeType: 'text/plain', displayName: 'note.txt' });
+  expect(Buffer.from(part.inlineData?.data ?? '', 'base64')).toEqual(Buffer.from(await file.arrayBuffer()));
+  await read(session.run([{ text: 'What is it?' }, part]));
+  expect(model.requests[0]?.request.contents.at(-1)?.parts).toEqual([{ text: 'What is it?' }, part]);
+  await session.saveArtifact(file.name, part);
+  expect((await session.loadArtifact('note.txt'))?.inlineData?.data).toBe(part.inlineData?.data);
+  expect(await filePart(new Blob(['a']))).toEqual({
+    inlineData: { data: 'YQ==', mimeType: 'application/octet-stream' },
+  });
+});
+
+test('filePart refuses a value that is not a file, and says what to write', async () => {
+  const reading = Reflect.apply(filePart, undefined, ['note.txt']) as Promise<unknown>;
+  await expect(reading).rejects.toThrow('filePart: expected a File or a Blob, got "note.txt"; write await filePart');
 });
 
 test.each([true, undefined, { confirmed: true }, { kind: 'input', value: true }, { kind: 'call', response: {} }])(

@@ -6,7 +6,7 @@ export type { ClientOptions, ReconnectOptions } from './http.ts';
 // Runs
 export { ClientRun } from './client-run.ts';
 export type { ConnectionState, FollowOptions, RunOptions, ClientRunState } from './client-run.ts';
-export { answerPart } from './messages.ts';
+export { answerPart, filePart } from './messages.ts';
 export type { ClientMessage, PersonAnswer } from './messages.ts';
 
 // Chats

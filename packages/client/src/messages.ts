@@ -1,4 +1,4 @@
-import type { AuthCredential, Content, Event, Part } from '@eventloom/core';
+import { type AuthCredential, type Content, encodeBase64, type Event, type Part } from '@eventloom/core';
 import type { PersonRequest } from './conversation.ts';
 import { isRecord, wrongValue } from './http.ts';
 
@@ -31,6 +31,26 @@ export function messageEvent(requestId: string, content: Content, invocationId?:
   const id = `local-${requestId}`;
   const actions = { stateDelta: {}, artifactDelta: {} };
   return { id, invocationId: invocationId ?? id, author: 'user', timestamp: Date.now() / 1000, content, actions };
+}
+
+/**
+ * Reads a file of the person, such as one of an `<input type="file">`, as a part of a message or an artifact: its bytes as `inlineData`,
+ * its type (`application/octet-stream` if the browser knows none), and its name as `displayName`. The file is held in memory, and base64
+ * adds a third; the server limits the size of a request. Rejects with the error of the browser if the file was changed or deleted
+ * meanwhile.
+ * @throws ConfigurationError for a value that is neither a File nor a Blob
+ *
+ * @example
+ * async function ask(session: ClientSession, file: File): Promise<ClientRun> {
+ *   return session.run([{ text: 'What is in this picture?' }, await filePart(file)]);
+ * }
+ */
+export async function filePart(file: Blob): Promise<Part> {
+  if (!(file instanceof Blob)) throw wrongValue('filePart', 'a File or a Blob', file, 'await filePart(input.files[0])');
+  const data = encodeBase64(new Uint8Array(await file.arrayBuffer()));
+  const displayName = 'name' in file && typeof file.name === 'string' ? file.name : undefined;
+  const mimeType = file.type || 'application/octet-stream';
+  return { inlineData: displayName === undefined ? { data, mimeType } : { data, mimeType, displayName } };
 }
 
 /**
