@@ -1,5 +1,6 @@
 import { LlmAgent } from '@eventloom/llm-agent';
-import { ScriptedLiveModel } from '@eventloom/testing';
+import { Gate, ScriptedLiveModel } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
 import { KEY, keepPicture, send, useStudio, violations } from './studio-page.ts';
 import { ask, basket, login, look, mail, order, pay, ship } from './studio-tools.ts';
@@ -80,7 +81,7 @@ describe('an answer', () => {
     const log = page.getByRole('log');
     await log.getByText('Pay five euros').waitFor();
     await log.getByText('Please approve it.').waitFor();
-    const form = log.getByRole('region', { name: 'Approve this call?' });
+    const form = log.getByRole('group', { name: /wants to call/ });
     await form.getByRole('button', { name: 'Approve', exact: true }).waitFor();
     await keepPicture(page, 'asked-in-a-call');
     await page.setViewportSize({ width: 390, height: 780 });
@@ -111,7 +112,7 @@ describe('an answer', () => {
   test('is checked in its form, and stays there with the reasons of the server if that refuses it', async () => {
     const { page } = await open([{ calls: [{ name: 'order' }] }, { text: 'Ordered.' }], { tools: [order] });
     await send(page, 'Order');
-    const form = page.getByRole('region', { name: 'The agent asks' });
+    const form = page.getByRole('group', { name: /^helper asks/ });
     const submit = form.getByRole('button', { name: 'Send' });
     const faults = (): Promise<string[]> => form.getByRole('alert').allTextContents();
     expect(await form.getByLabel('count').inputValue()).toBe('2');
@@ -145,7 +146,7 @@ describe('an answer', () => {
   test('has lists of objects, whose items are added and removed by keyboard', async () => {
     const { page, errors } = await open([{ calls: [{ name: 'basket' }] }, 'Ordered.'], { tools: [basket] });
     await send(page, 'Order');
-    const form = page.getByRole('region', { name: 'The agent asks' });
+    const form = page.getByRole('group', { name: /^helper asks/ });
     const line = (number: number) => form.getByRole('group', { name: `lines ${number}`, exact: true });
     const add = form.getByRole('button', { name: 'Add to lines' });
     const focused = () => page.evaluate<string>('document.activeElement.name || document.activeElement.textContent');
@@ -189,7 +190,7 @@ describe('an answer', () => {
   test('has groups that are added, one of several shapes, texts with several lines, and the time of a default', async () => {
     const { page, errors } = await open([{ calls: [{ name: 'ship' }] }, 'Shipped.'], { tools: [ship] });
     await send(page, 'Ship');
-    const form = page.getByRole('region', { name: 'The agent asks' });
+    const form = page.getByRole('group', { name: /^helper asks/ });
     const group = (name: string) => form.getByRole('group', { name });
     const focused = () => page.evaluate<string>('document.activeElement.name');
     // The message field gets the focus at the end of the run.
@@ -264,10 +265,54 @@ describe('an answer', () => {
     expect(form?.y).toBeGreaterThan((box?.y ?? Infinity) - 1);
   });
 
+  test('can wait: its form is folded, Runs leads back to it, and the person types while the run works', async () => {
+    const gate = new Gate();
+    const send = new FunctionTool({
+      name: 'refund',
+      description: 'Refunds.',
+      requireConfirmation: true,
+      execute: async () => {
+        await gate.pass();
+        return { refunded: true };
+      },
+    });
+    const { page, errors } = await open([{ calls: [{ name: 'refund', args: { euros: 12 } }] }, 'Refunded.'], {
+      tools: [send],
+      viewport: { width: 390, height: 780 },
+    });
+    const log = page.getByRole('log');
+    const field = page.getByRole('textbox', { name: 'Message' });
+    await field.fill('Refund it');
+    await field.press('Enter');
+    const form = page.getByRole('group', { name: 'helper wants to call refund' });
+    const approve = page.getByRole('button', { name: 'Approve', exact: true });
+    await approve.waitFor();
+    await form.locator('summary').press('Enter');
+    await approve.waitFor({ state: 'hidden' });
+    expect((await form.boundingBox())?.height).toBeLessThan(60);
+    await keepPicture(page, 'folded-request');
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'inspect' }).click();
+    await page.getByRole('tab', { name: 'Runs' }).click();
+    await page.getByText(/^has waited .* for an approval of refund$/).waitFor();
+    await keepPicture(page, 'answer-in-runs');
+    await page.locator('.open-run').getByRole('button', { name: 'Answer' }).press('Enter');
+    await approve.waitFor();
+    expect(await page.evaluate('document.activeElement.closest(".request") !== null')).toBe(true);
+    await approve.press('Enter');
+    await gate.reached;
+    await expect.poll(() => page.evaluate('document.activeElement.tagName')).toBe('TEXTAREA');
+    await page.keyboard.type('Thank you');
+    gate.open();
+    await log.getByText('Refunded.').waitFor();
+    expect(await field.inputValue()).toBe('Thank you');
+    expect(errors).toEqual([]);
+  });
+
   test('to a request for a user name and a password has both', async () => {
     const { page, errors } = await open([{ calls: [{ name: 'mail' }] }, { text: 'Done.' }], { tools: [mail] });
     await send(page, 'Read my mail');
-    const form = page.getByRole('region', { name: 'This tool needs a credential' });
+    const form = page.getByRole('group', { name: /needs a credential/ });
     await form.getByText('HTTP basic authentication, kept as mail').waitFor();
     await form.getByLabel('User name').fill('ann');
     await form.getByLabel('Password').fill('secret');
@@ -369,7 +414,8 @@ test('an edited message can be sent once the session has been read, and keeps it
   const sendInstead = page.getByRole('button', { name: 'Send instead' });
   expect(await sendInstead.isDisabled()).toBe(true);
   released.resolve();
-  await sendInstead.click();
+  await expect.poll(() => sendInstead.isDisabled()).toBe(false);
+  await page.getByRole('textbox', { name: 'Edited message' }).press('Enter');
   await log.getByText('Green.').waitFor();
   await log.getByText('Blue.').waitFor({ state: 'detached' });
 });

@@ -173,6 +173,31 @@ describe('a session', () => {
     expect(errors).toEqual([expect.stringContaining('400')]);
   });
 
+  test('keeps the file and the comparison that the person looks at when an agent saves another file', async () => {
+    let saved = 0;
+    const save = new FunctionTool({
+      name: 'save',
+      description: 'Saves.',
+      execute: (_args, context) => {
+        saved++;
+        const name = saved === 3 ? 'a-first.txt' : 'note.txt';
+        return context.saveArtifact(name, { inlineData: { mimeType: 'text/plain', data: btoa(`line ${saved}\n`) } });
+      },
+    });
+    const calls = [{ name: 'save' }];
+    const { page } = await open([{ calls }, { calls }, 'Saved.', { calls }, 'Saved again.'], { tools: [save] });
+    await send(page, 'Save it');
+    await page.getByRole('log').getByText('Saved.').waitFor();
+    await page.getByRole('tab', { name: 'Artifacts' }).click();
+    const preview = page.getByRole('region', { name: 'note.txt' });
+    await preview.getByLabel('Compare with').selectOption('0');
+    await preview.getByText('- line 1').waitFor();
+    await send(page, 'Save another');
+    await page.getByRole('button', { name: 'a-first.txt' }).last().waitFor();
+    await page.getByRole('log').getByText('Saved again.').waitFor();
+    await preview.getByText('+ line 2').waitFor();
+  });
+
   test('that waits for an approval is exported, and imported as history', async () => {
     const { page, sessionService, errors } = await open([{ calls: [{ name: 'pay' }, { name: 'look' }] }, 'Hello.'], {
       tools: [pay, look],

@@ -1,3 +1,4 @@
+import { createEvent } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { AgentTool, ParallelAgent } from '@eventloom/multi-agent';
 import { Gate, modelEvent, ScriptedModel } from '@eventloom/testing';
@@ -227,6 +228,20 @@ test('events that only record the progress of a run can be left out of the list'
   await expect.poll(async () => (await types()).at(-1)).toBe('end');
   await page.getByLabel('Kind of events').selectOption('without control');
   await expect.poll(types).toEqual(['message', 'message']);
+});
+
+test('the list of events says that the person interrupted the agent, and where a turn ended', async () => {
+  const call = { invocationId: 'e-call', author: 'helper' };
+  const { page } = await open([], {
+    fill: async (service) => {
+      const session = await service.createSession(KEY);
+      for (const ended of [{ interrupted: true }, { turnComplete: true }])
+        await service.appendEvent({ session, event: createEvent({ ...call, ...ended }) });
+    },
+  });
+  await expect
+    .poll(() => page.locator('.event-summary').allTextContents())
+    .toEqual(['interrupted by the person', 'end of the turn']);
 });
 
 test('a person signs in with a token that only the server can read, and sees their own sessions', async () => {

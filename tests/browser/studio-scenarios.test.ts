@@ -69,7 +69,7 @@ describe.each([
     await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
 
     await send(page, 'Log in');
-    const credential = page.getByRole('region', { name: 'This tool needs a credential' });
+    const credential = page.getByRole('group', { name: /needs a credential for login$/ });
     await credential.getByLabel('API key').fill('secret-1');
     await credential.getByRole('button', { name: 'Send' }).click();
     await log.getByText('Logged in.').waitFor();
@@ -78,7 +78,7 @@ describe.each([
     await credential.waitFor({ state: 'detached' });
 
     await send(page, 'Ask me');
-    const form = page.getByRole('region', { name: 'The agent asks' });
+    const form = page.getByRole('group', { name: /asks in ask$/ });
     await form.getByText('Which size?').waitFor();
     await form.getByLabel('size').selectOption('large');
     await form.getByLabel('count').fill('3');
@@ -101,7 +101,7 @@ describe.each([
     await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
     const { page: second } = await visit(url.replace('session=first', 'session=second'));
     await send(second, 'Ask me');
-    await second.getByRole('region', { name: 'The agent asks' }).waitFor();
+    await second.getByRole('group', { name: /asks in ask$/ }).waitFor();
     const { page: other } = await visit(url.replace('session=first', 'session=third'));
     await other.getByRole('tab', { name: 'Runs' }).click();
     const runs = other.locator('.open-run');
@@ -121,7 +121,7 @@ describe.each([
     await asking.getByRole('button', { name: 'Close it' }).click();
     await expect.poll(() => runs.count()).toBe(1);
     // A page that shows the session sees that the run was closed.
-    await second.getByRole('region', { name: 'The agent asks' }).waitFor({ state: 'detached' });
+    await second.getByRole('group', { name: /asks in ask$/ }).waitFor({ state: 'detached' });
     await runs.getByRole('button', { name: 'Answer' }).click();
     await other.getByRole('button', { name: 'Approve', exact: true }).click();
     await other.getByRole('log').getByText('Paid.').waitFor();

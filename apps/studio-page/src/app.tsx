@@ -1,4 +1,5 @@
 import { type ReactNode, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
+import { flushSync } from 'react-dom';
 import type { Event, SessionKey } from '@eventloom/core';
 import {
   Button,
@@ -299,7 +300,7 @@ function Workbench({ apps, hasLogin, place, goTo, list }: WorkbenchProps) {
   }, [agent.events, call.status]);
   const events = useMemo(() => {
     const known = new Set(agent.events.map(({ id }) => id));
-    const added = spoken.filter(({ id, partial }) => partial !== true && !known.has(id));
+    const added = spoken.filter((event) => event.partial !== true && !known.has(event.id) && !isSound(event));
     return added.length === 0 ? agent.events : [...agent.events, ...added];
   }, [agent.events, spoken]);
   const now = useMemo(() => {
@@ -366,6 +367,17 @@ function Workbench({ apps, hasLogin, place, goTo, list }: WorkbenchProps) {
     root,
     (isRunning && !isPast) || shownEvents.some(({ author }) => author !== 'user'),
   );
+  const showRequest = useCallback(() => {
+    flushSync(() => {
+      setPosition(undefined);
+      setView('chat');
+    });
+    const form = workbench.current?.querySelector<HTMLDetailsElement>('.request[data-answered=false]');
+    if (!form) return;
+    // The person may have folded it.
+    form.open = true;
+    form.querySelector('summary')?.focus();
+  }, []);
   const showTab = useCallback((chosen: TabName) => {
     writeTab(chosen);
     setTab(chosen);
@@ -532,12 +544,21 @@ function Workbench({ apps, hasLogin, place, goTo, list }: WorkbenchProps) {
           </TabPanel>
           <TabPanel id="runs" className="tab-panel">
             <ErrorBoundary value={place}>
-              <RunsTab place={place} goTo={goTo} status={status} />
+              <RunsTab place={place} goTo={goTo} status={status} onAnswer={showRequest} />
             </ErrorBoundary>
           </TabPanel>
         </Tabs>
       </section>
     </main>
+  );
+}
+
+/** True for a piece of speech of a call, of which there are many a second. The session does not have them. */
+function isSound({ content, actions }: Event): boolean {
+  const { parts = [] } = content ?? {};
+  const hasEffect = Object.keys(actions.stateDelta).length > 0;
+  return (
+    parts.length > 0 && !hasEffect && parts.every(({ inlineData }) => inlineData?.mimeType?.startsWith('audio/pcm'))
   );
 }
 

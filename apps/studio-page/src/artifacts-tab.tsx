@@ -47,7 +47,11 @@ export const ArtifactsTab = memo(function ArtifactsTab({ place, events, count, s
   // A file that no event saved has no known time, so it is always shown.
   const names = stored.names.filter((each) => newest.get(each) !== 'later');
   const isMissing = chosen !== undefined && !names.includes(chosen);
-  const name = isMissing ? undefined : (chosen ?? names[0]);
+  // The file that is shown before one is chosen stays when another one is saved whose name sorts before it.
+  const [shownFirst, setShownFirst] = useState<string>();
+  const first = shownFirst !== undefined && names.includes(shownFirst) ? shownFirst : names[0];
+  if (first !== shownFirst) setShownFirst(first);
+  const name = isMissing ? undefined : (chosen ?? first);
   const word = search.trim().toLowerCase();
   const shown = names.filter((each) => each.toLowerCase().includes(word));
   const limit = name === undefined ? undefined : newest.get(name);
@@ -138,7 +142,10 @@ export const ArtifactsTab = memo(function ArtifactsTab({ place, events, count, s
               Version{' '}
               <select
                 value={version ?? versions.at(-1) ?? ''}
-                onChange={({ target }) => setVersion(Number(target.value))}
+                onChange={({ target }) => {
+                  setChosen(name);
+                  setVersion(Number(target.value));
+                }}
               >
                 {versions.map((each) => (
                   <option key={each}>{each}</option>
@@ -150,7 +157,10 @@ export const ArtifactsTab = memo(function ArtifactsTab({ place, events, count, s
                 Compare with{' '}
                 <select
                   value={base ?? ''}
-                  onChange={({ target }) => setBase(target.value === '' ? undefined : Number(target.value))}
+                  onChange={({ target }) => {
+                    setChosen(name);
+                    setBase(target.value === '' ? undefined : Number(target.value));
+                  }}
                 >
                   <option value="">none</option>
                   {versions

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'react';
+import { filePart } from '@eventloom/client';
 import type { Part } from '@eventloom/core';
 import { Button, TextArea, TextField } from 'react-aria-components';
 import { VoiceBar, type VoiceCall } from './voice.tsx';
@@ -23,12 +24,15 @@ export function Composer({ isDisabled, isRunning, canSpeak, call, onSend, onStop
   const [error, setError] = useState<string>();
   const input = useRef<HTMLInputElement>(null);
   const box = useRef<HTMLTextAreaElement>(null);
-  const isUsable = !isDisabled && !isRunning;
+  const canType = !isDisabled || isRunning;
   useEffect(() => {
-    // The element that had the focus is gone, such as a button of another session. On a screen for fingers the focus opens a keyboard.
-    if (isUsable && document.activeElement === document.body && !matchMedia('(hover: none)').matches)
-      box.current?.focus({ preventScroll: true });
-  }, [isUsable]);
+    const { activeElement } = document;
+    // The element that had the focus is gone, such as a button of another session, or disabled, such as Approve during the run: the browser
+    // takes the focus from it when it draws.
+    const isLost = activeElement === document.body || activeElement?.matches(':disabled');
+    // On a screen for fingers the focus opens a keyboard.
+    if (canType && isLost && !matchMedia('(hover: none)').matches) box.current?.focus({ preventScroll: true });
+  }, [canType, isRunning]);
 
   const submit = async (): Promise<void> => {
     if (isDisabled || (text.trim() === '' && files.length === 0)) return;
@@ -149,15 +153,10 @@ export function Composer({ isDisabled, isRunning, canSpeak, call, onSend, onStop
 }
 
 async function toPart(file: File): Promise<Part> {
-  const url = await new Promise<string>((resolve, reject) => {
-    const reader = new FileReader();
-    reader.addEventListener('load', () => resolve(typeof reader.result === 'string' ? reader.result : ''));
-    reader.addEventListener('error', () => {
-      const text = `The file ${file.name} cannot be read: it was changed or deleted, or is a folder. Attach it again.`;
-      reject(new TypeError(text, { cause: reader.error }));
-    });
-    reader.readAsDataURL(file);
-  });
-  const data = url.slice(url.indexOf(',') + 1);
-  return { inlineData: { data, mimeType: file.type || 'application/octet-stream', displayName: file.name } };
+  try {
+    return await filePart(file);
+  } catch (cause) {
+    const text = `The file ${file.name} cannot be read: it was changed or deleted, or is a folder. Attach it again.`;
+    throw new TypeError(text, { cause });
+  }
 }

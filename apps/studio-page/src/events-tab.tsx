@@ -282,8 +282,12 @@ function summaryOf(event: Event): string {
     ...(actions.rewindBeforeInvocationId === undefined ? [] : ['rewind']),
     ...(actions.compaction === undefined ? [] : ['compaction']),
     ...(actions.agentState === undefined || author === 'user' ? [] : ['progress of the agent']),
+    ...(event.interrupted ? ['interrupted by the person'] : []),
     ...(actions.endOfAgent ? [object === 'runner.end' ? 'end of run' : 'end of agent'] : []),
   ];
   const spoken = [event.inputTranscription, event.outputTranscription].flatMap((each) => each?.text || []);
-  return [...parts, ...spoken, ...effects].join(' ').slice(0, 300) || (object ?? 'no content');
+  return (
+    [...parts, ...spoken, ...effects].join(' ').slice(0, 300) ||
+    (event.turnComplete ? 'end of the turn' : (object ?? 'no content'))
+  );
 }

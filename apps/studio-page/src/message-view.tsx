@@ -188,7 +188,15 @@ function MessageEditor({ text, canSend, onSend, onCancel }: MessageEditorProps) 
       }}
     >
       <TextField aria-label="Edited message" value={edited} onChange={setEdited} autoFocus>
-        <TextArea dir="auto" rows={Math.min(8, edited.split('\n').length)} />
+        <TextArea
+          dir="auto"
+          rows={Math.min(8, edited.split('\n').length)}
+          onKeyDown={(event) => {
+            if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+            event.preventDefault();
+            event.currentTarget.form?.requestSubmit();
+          }}
+        />
       </TextField>
       <small>Everything after this message is undone.</small>
       <div className="row">

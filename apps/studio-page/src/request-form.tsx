@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useId, useState } from 'react';
 import type { AuthCredential } from '@eventloom/core';
 import type { PersonAnswer, PersonRequest } from '@eventloom/client';
 import { Button } from 'react-aria-components';
@@ -18,13 +18,6 @@ interface RequestFormProps {
   readonly onAnswer: (answer: PersonAnswer) => void;
 }
 
-const TITLES: Readonly<Record<PersonRequest['kind'], string>> = {
-  confirmation: 'Approve this call?',
-  credential: 'This tool needs a credential',
-  input: 'The agent asks',
-  call: 'This call waits for its result',
-};
-
 /** Returns who asks for what: `clerk wants to call pay`. */
 function titleOf({ kind, author, name }: PersonRequest, toolName: string | undefined): string {
   switch (kind) {
@@ -39,57 +32,70 @@ function titleOf({ kind, author, name }: PersonRequest, toolName: string | undef
   }
 }
 
-/** Shows a request to the person, with a form for the answer. The form does not change while the answer is sent. */
+/**
+ * Shows a request to the person, with a form for the answer. The person can fold it, and answer later. The form does not change while the
+ * answer is sent.
+ */
 export function RequestForm({ request, toolName, given, refusal, isDisabled, onAnswer }: RequestFormProps) {
   const { kind, message, args, payload } = request;
+  const titleId = useId();
   return (
-    <section className="request" aria-label={TITLES[kind]} data-answered={given !== undefined && refusal === undefined}>
-      <h2>{titleOf(request, toolName)}</h2>
-      {message !== undefined && <p>{message}</p>}
-      {args !== undefined && <JsonView value={args} />}
-      {payload !== undefined && payload !== null && <JsonView value={payload} />}
-      {kind === 'confirmation' && (
-        <div className="row">
-          <Button className="primary" isDisabled={isDisabled} onPress={() => onAnswer({ kind, confirmed: true })}>
-            Approve
-          </Button>
-          <Button className="danger" isDisabled={isDisabled} onPress={() => onAnswer({ kind, confirmed: false })}>
-            Reject
-          </Button>
-          {given?.kind === 'confirmation' && refusal === undefined && (
-            <span>{given.confirmed ? 'Approved' : 'Rejected'}</span>
-          )}
-        </div>
-      )}
-      {kind !== 'input' && refusal !== undefined && (
-        <p className="error" role="alert">
-          {refusal}
-        </p>
-      )}
-      {kind === 'input' && (
-        <SchemaForm
-          schema={request.responseSchema}
-          isDisabled={isDisabled}
-          refusal={refusal}
-          onSubmit={(value) => onAnswer({ kind, value })}
-        />
-      )}
-      {kind === 'credential' && (
-        <CredentialForm
-          request={request}
-          isDisabled={isDisabled}
-          onSubmit={(credential) => onAnswer({ kind, credential })}
-        />
-      )}
-      {kind === 'call' && (
-        <SchemaForm
-          schema={ANY_OBJECT}
-          isDisabled={isDisabled}
-          refusal={undefined}
-          onSubmit={(value) => onAnswer({ kind, response: isRecord(value) ? value : { result: value } })}
-        />
-      )}
-    </section>
+    <details
+      open
+      className="request"
+      aria-labelledby={titleId}
+      data-answered={given !== undefined && refusal === undefined}
+    >
+      <summary>
+        <h2 id={titleId}>{titleOf(request, toolName)}</h2>
+      </summary>
+      <div className="request-body">
+        {message !== undefined && <p>{message}</p>}
+        {args !== undefined && <JsonView value={args} />}
+        {payload !== undefined && payload !== null && <JsonView value={payload} />}
+        {kind === 'confirmation' && (
+          <div className="row">
+            <Button className="primary" isDisabled={isDisabled} onPress={() => onAnswer({ kind, confirmed: true })}>
+              Approve
+            </Button>
+            <Button className="danger" isDisabled={isDisabled} onPress={() => onAnswer({ kind, confirmed: false })}>
+              Reject
+            </Button>
+            {given?.kind === 'confirmation' && refusal === undefined && (
+              <span>{given.confirmed ? 'Approved' : 'Rejected'}</span>
+            )}
+          </div>
+        )}
+        {kind !== 'input' && refusal !== undefined && (
+          <p className="error" role="alert">
+            {refusal}
+          </p>
+        )}
+        {kind === 'input' && (
+          <SchemaForm
+            schema={request.responseSchema}
+            isDisabled={isDisabled}
+            refusal={refusal}
+            onSubmit={(value) => onAnswer({ kind, value })}
+          />
+        )}
+        {kind === 'credential' && (
+          <CredentialForm
+            request={request}
+            isDisabled={isDisabled}
+            onSubmit={(credential) => onAnswer({ kind, credential })}
+          />
+        )}
+        {kind === 'call' && (
+          <SchemaForm
+            schema={ANY_OBJECT}
+            isDisabled={isDisabled}
+            refusal={undefined}
+            onSubmit={(value) => onAnswer({ kind, response: isRecord(value) ? value : { result: value } })}
+          />
+        )}
+      </div>
+    </details>
   );
 }
 

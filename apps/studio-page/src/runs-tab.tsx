@@ -19,6 +19,8 @@ interface RunsTabProps {
   readonly goTo: (place: SessionKey) => void;
   /** The status of the page's run. The lists are read again when it changes. */
   readonly status: string;
+  /** Shows the request of the open session that has no answer yet. */
+  readonly onAnswer: () => void;
 }
 
 /** The open runs are read at this interval, in milliseconds. */
@@ -28,7 +30,7 @@ const READ_AGAIN_MS = 2000;
 const READ_WAITING_MS = 10_000;
 
 /** Lists the unfinished runs of all sessions of the user: active runs, runs whose process was lost, and runs that wait for an answer. */
-export function RunsTab({ place, goTo, status }: RunsTabProps) {
+export function RunsTab({ place, goTo, status, onAnswer }: RunsTabProps) {
   const { appName, userId } = place;
   const [actionError, setActionError] = useState<string>();
   const readOpen = useCallback(() => readOpenRuns(appName, userId), [appName, userId]);
@@ -55,12 +57,6 @@ export function RunsTab({ place, goTo, status }: RunsTabProps) {
   };
   const cancel = ({ sessionId, invocationId }: OpenRunInfo | WaitingRunInfo): Promise<void> =>
     act(() => client.session({ appName, userId, sessionId }).follow(invocationId).cancel());
-  const openButton = (label: 'Open' | 'Answer', { sessionId }: OpenRunInfo | WaitingRunInfo): ReactNode =>
-    sessionId !== place.sessionId && (
-      <Button className={label === 'Open' ? 'quiet' : 'primary'} onPress={() => goTo({ ...place, sessionId })}>
-        {label}
-      </Button>
-    );
 
   const error = actionError ?? openError ?? waitingError;
   return (
@@ -76,7 +72,11 @@ export function RunsTab({ place, goTo, status }: RunsTabProps) {
         <ul>
           {open.map((run) => (
             <RunItem key={`${run.sessionId} ${run.invocationId}`} run={run} status={describeOpen(run)} messages={[]}>
-              {openButton('Open', run)}
+              {run.sessionId !== place.sessionId && (
+                <Button className="quiet" onPress={() => goTo({ ...place, sessionId: run.sessionId })}>
+                  Open
+                </Button>
+              )}
               {!run.isHeld && run.resumable && (
                 <Button className="primary" onPress={() => void act(() => takeUp(run))}>
                   Take up
@@ -104,7 +104,14 @@ export function RunsTab({ place, goTo, status }: RunsTabProps) {
               status={describeWaiting(run)}
               messages={run.waitingFor.flatMap(({ message }) => message ?? [])}
             >
-              {openButton('Answer', run)}
+              <Button
+                className="primary"
+                onPress={() =>
+                  run.sessionId === place.sessionId ? onAnswer() : goTo({ ...place, sessionId: run.sessionId })
+                }
+              >
+                Answer
+              </Button>
               <CloseButton onClose={() => void cancel(run)} />
             </RunItem>
           ))}
