@@ -5,7 +5,6 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { metrics } from '@opentelemetry/api';
-import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { scenario, scripted } from '../../runner/src/fixtures/scenario.ts';
 import { recordingSdks } from './fixtures/recording-sdks.ts';
@@ -28,38 +27,11 @@ const calling: ScriptedStep = {
 const look = (): FunctionTool =>
   new FunctionTool({ name: 'look', description: 'Looks.', execute: () => ({ seen: 'the secret of ann' }) });
 
-/** Reads metrics on request of the test. */
-class Reader extends MetricReader {
-  protected override onForceFlush(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  protected override onShutdown(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  /** The sums of all metrics, by name and attributes. */
-  async sums(): Promise<Record<string, number | undefined>> {
-    const { resourceMetrics } = await this.collect();
-    const read = resourceMetrics.scopeMetrics.flatMap((scope) => scope.metrics);
-    const found = read.flatMap(({ descriptor, dataPoints }) =>
-      dataPoints.map(({ attributes, value }) => {
-        const type = attributes['gen_ai.token.type'] ?? attributes['error.type'];
-        const name = type === undefined ? descriptor.name : `${descriptor.name} ${JSON.stringify(type)}`;
-        return [name, typeof value === 'number' ? value : 'sum' in value ? value.sum : undefined] as const;
-      }),
-    );
-    return Object.fromEntries(found);
-  }
-}
-
 describe.each(recordingSdks)('%s', (_, createSdk) => {
   function setUp(options: OpenTelemetryOptions = {}) {
     const sdk = createSdk();
-    const reader = new Reader();
-    const meterProvider = new MeterProvider({ readers: [reader] });
-    const instrumentation = openTelemetry({ tracerProvider: sdk.tracerProvider, meterProvider, ...options });
-    return { sdk, reader, instrumentation };
+    const { tracerProvider, meterProvider } = sdk;
+    return { sdk, instrumentation: openTelemetry({ tracerProvider, meterProvider, ...options }) };
   }
 
   test('spans have the attributes of the GenAI conventions, and neither content nor the user', async () => {
@@ -151,7 +123,7 @@ describe.each(recordingSdks)('%s', (_, createSdk) => {
   });
 
   test('metrics count tokens, durations, times to the first chunk and costs', async () => {
-    const { reader, instrumentation, sdk } = setUp({ prices: { scripted: { input: 2, cachedInput: 1, output: 10 } } });
+    const { instrumentation, sdk } = setUp({ prices: { scripted: { input: 2, cachedInput: 1, output: 10 } } });
     const platform = fixedPlatform();
     const wait =
       (ms: number): ScriptedStep =>
@@ -162,7 +134,7 @@ describe.each(recordingSdks)('%s', (_, createSdk) => {
     const { run } = await scenario({ agent: scripted('bot', [wait(500)]), instrumentation, platform });
     await run('hi', { runConfig: { streamingMode: 'sse' } });
     const cost = (600 * 2 + 400 * 1 + 50 * 10) / 1_000_000;
-    expect(await reader.sums()).toEqual({
+    expect(await sdk.sums()).toEqual({
       'gen_ai.client.operation.duration': 0.5,
       'gen_ai.client.operation.time_to_first_chunk': 0.5,
       'gen_ai.client.token.usage "input"': 1000,
@@ -176,23 +148,23 @@ describe.each(recordingSdks)('%s', (_, createSdk) => {
   });
 
   test('metrics are counted if the program registers its SDK after it created the instrumentation', async () => {
-    const reader = new Reader();
+    const registered = createSdk();
     const { instrumentation } = setUp({ meterProvider: undefined });
     const { run } = await scenario({ agent: scripted('bot', ['early', 'late']), instrumentation });
     await run();
-    metrics.setGlobalMeterProvider(new MeterProvider({ readers: [reader] }));
+    metrics.setGlobalMeterProvider(registered.meterProvider);
     onTestFinished(() => metrics.disable());
     await run();
-    expect(Object.keys(await reader.sums())).toEqual(['gen_ai.client.operation.duration']);
+    expect(Object.keys(await registered.sums())).toEqual(['gen_ai.client.operation.duration']);
   });
 
   test('a reply with an error code is a failed call', async () => {
-    const { reader, instrumentation, sdk } = setUp();
+    const { instrumentation, sdk } = setUp();
     const cut: ScriptedStep = { text: 'half', response: { errorCode: 'SAFETY', errorMessage: 'the secret of ann' } };
     const { run } = await scenario({ agent: scripted('bot', [cut]), instrumentation });
     await run().catch(() => undefined);
     expect(sdk.tree().at(-1)?.trim()).toBe('chat scripted (SAFETY)');
-    expect(Object.keys(await reader.sums())).toEqual(['gen_ai.client.operation.duration "SAFETY"']);
+    expect(Object.keys(await sdk.sums())).toEqual(['gen_ai.client.operation.duration "SAFETY"']);
     expect(sdk.text()).not.toContain('secret');
   });
 
