@@ -24,29 +24,23 @@ export class AppStateSync {
   readonly #apps: ObjectNamespace;
   readonly #platform: Platform;
   readonly #report: (error: unknown) => void;
-  readonly #random: () => number;
   readonly #exchanges = new Map<string, Promise<void>>();
   readonly #freshUntilMs = new Map<string, number>();
   readonly #failures = new Map<string, { readonly sinceMs: number; readonly againMs: number }>();
 
-  /**
-   * @param report called with the first of consecutive failures
-   * @param random returns numbers from 0 up to 1, for the jitter of retries
-   */
+  /** @param report called with the first of consecutive failures */
   constructor(
     replica: DurableObjectAppState,
     sender: string,
     apps: ObjectNamespace,
     platform: Platform,
     report: (error: unknown) => void,
-    random: () => number = Math.random,
   ) {
     this.#replica = replica;
     this.#sender = sender;
     this.#apps = apps;
     this.#platform = platform;
     this.#report = report;
-    this.#random = random;
   }
 
   /** True while a local change is not delivered. */
@@ -98,7 +92,7 @@ export class AppStateSync {
     const waiting = this.#replica.pendingApps().find((app) => app.appName === appName);
     const sinceMs = before?.sinceMs ?? Math.min(now, waiting?.sinceMs ?? now);
     const waitMs = Math.min(Math.max(now - sinceMs, RETRY_MS), MAX_RETRY_MS);
-    this.#failures.set(appName, { sinceMs, againMs: Math.ceil(now + waitMs * (0.75 + this.#random() / 2)) });
+    this.#failures.set(appName, { sinceMs, againMs: Math.ceil(now + waitMs * (0.75 + this.#platform.random() / 2)) });
   }
 
   async #exchangeAll(appName: string): Promise<void> {

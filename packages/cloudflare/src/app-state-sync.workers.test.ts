@@ -41,7 +41,8 @@ test('objects whose deliveries fail retry at different times', async () => {
     await write({ 'app:a': 1 });
     const waits: number[] = [];
     for (const random of [0, 0.5, 0.9]) {
-      const sync = again(() => random);
+      platform.random = () => random;
+      const sync = again();
       await sync.deliver();
       waits.push(sync.dueMs - platform.now());
     }
@@ -56,7 +57,7 @@ test('an evicted object keeps its retry delay, because the waiting change has th
     // Nothing has failed yet: it is due five seconds after it was written.
     const writtenMs = sync.dueMs - 5000;
     platform.advance(60_000);
-    const restarted = again(() => 0.5);
+    const restarted = again();
     await restarted.deliver();
     expect(restarted.dueMs - platform.now()).toBe(platform.now() - writtenMs);
   });

@@ -19,6 +19,10 @@ export class ObjectPlatform implements Platform {
     return systemPlatform.newUuid();
   }
 
+  random(): number {
+    return systemPlatform.random();
+  }
+
   background(work: Promise<unknown>): void {
     systemPlatform.background(work);
   }

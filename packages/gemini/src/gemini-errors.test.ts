@@ -16,7 +16,7 @@ function gemini(options: Partial<GeminiOptions> = {}): Gemini {
     model: 'gemini-2.5-flash',
     apiKey: 'a-very-secret-key',
     baseUrl: server.url,
-    retry: { random: () => 0 },
+    retry: { jitter: 0 },
     platform,
     ...options,
   });

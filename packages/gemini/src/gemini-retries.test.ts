@@ -14,7 +14,7 @@ function gemini(options: Partial<GeminiOptions> = {}): Gemini {
     model: 'gemini-2.5-flash',
     apiKey: 'a-very-secret-key',
     baseUrl: server.url,
-    retry: { random: () => 0 },
+    retry: { jitter: 0 },
     platform,
     ...options,
   });
@@ -48,7 +48,7 @@ test('calls to an overloaded service are retried with doubling delays', async ()
 
 test('the last error is thrown when all attempts fail', async () => {
   await server.enqueue(busy, busy);
-  const asked = responsesTo(gemini({ retry: { attempts: 2, initialDelayMs: 10, random: () => 0 } }));
+  const asked = responsesTo(gemini({ retry: { attempts: 2, initialDelayMs: 10, jitter: 0 } }));
   const failed = expect(asked).rejects.toMatchObject({
     code: 'MODEL',
     message: 'The model is overloaded.',
@@ -102,14 +102,14 @@ test('an exhausted daily quota is not retried', async () => {
 
 test('jitter shortens computed delays and only lengthens delays that the service names', async () => {
   await server.enqueue(busy, errorReply({ code: 429, status: 'RESOURCE_EXHAUSTED', retryDelay: '5s' }), hello);
-  const asked = responsesTo(gemini({ retry: { random: () => 0.5, jitter: 1 } }));
+  const asked = responsesTo(gemini({ retry: { jitter: 1 } }));
   expect([await passWait(), await passWait()]).toEqual([500, 5500]);
   await asked;
 });
 
 test('computed delays do not exceed maxDelayMs', async () => {
   await server.enqueue(busy, busy, busy, hello);
-  const asked = responsesTo(gemini({ retry: { initialDelayMs: 1000, maxDelayMs: 1500, random: () => 0 } }));
+  const asked = responsesTo(gemini({ retry: { initialDelayMs: 1000, maxDelayMs: 1500, jitter: 0 } }));
   expect([await passWait(), await passWait(), await passWait()]).toEqual([1000, 1500, 1500]);
   await asked;
 });

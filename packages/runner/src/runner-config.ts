@@ -59,7 +59,7 @@ export interface RunnerConfig {
    * agents need model objects, and a name fails the run with a ConfigurationError.
    */
   readonly models?: ModelResolver | undefined;
-  /** Clock, ids and timers, to be replaced in tests. Default: those of the system. */
+  /** Clock, ids, random numbers and timers, to be replaced in tests. Default: those of the system. */
   readonly platform?: Platform | undefined;
   /**
    * True creates the session of a run if it does not exist. Default false: such a run throws SessionNotFoundError, as does a run whose

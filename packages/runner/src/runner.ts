@@ -74,7 +74,7 @@ export class Runner {
   readonly models: RunnerConfig['models'];
   /** @internal */
   readonly contextCacheConfig: RunnerConfig['contextCacheConfig'];
-  /** Clock, ids, timers and background work. */
+  /** Clock, ids, random numbers, timers and background work. */
   readonly platform: Platform;
   /** @internal */
   readonly requestTtlMs: number | undefined;

@@ -85,7 +85,7 @@ interface BeginMessage {
 
 /** Options of every session service. */
 export interface DriverSessionServiceOptions {
-  /** Clock, ids and timers, to be replaced in tests. Default: those of the system. */
+  /** Clock, ids, random numbers and timers, to be replaced in tests. Default: those of the system. */
   readonly platform?: Platform | undefined;
 }
 

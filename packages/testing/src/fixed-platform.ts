@@ -2,9 +2,9 @@ import { type Platform } from '@eventloom/core';
 import { type OptionRules, checkOptions } from '@eventloom/core/internal';
 
 /**
- * A platform for tests whose clock moves only in `advance`, which also runs the timers. Ids are numbered in order. A timer without a delay
- * runs without `advance`, in the next turn of the event loop. Two fixed platforms create the same ids, so runners that share a store also
- * share the platform.
+ * A platform for tests whose clock moves only in `advance`, which also runs the timers. Ids are numbered in order, and random numbers are
+ * all 0.5. A timer without a delay runs without `advance`, in the next turn of the event loop. Two fixed platforms create the same ids, so
+ * runners that share a store also share the platform.
  */
 export interface FixedPlatform extends Platform {
   /** Moves the clock by this number of milliseconds, and runs the timers that become due, in the order of their time. */
@@ -30,7 +30,7 @@ interface Timer {
   readonly callback: () => void;
 }
 
-/** Creates a platform whose clock, ids, timers and background work the test controls. */
+/** Creates a platform whose clock, ids, random numbers, timers and background work the test controls. */
 export function fixedPlatform(options: FixedPlatformOptions = {}): FixedPlatform {
   checkOptions('fixedPlatform', OPTIONS, options);
   let nowMs = options.now ?? Date.UTC(2026, 0, 1);
@@ -50,6 +50,7 @@ export function fixedPlatform(options: FixedPlatformOptions = {}): FixedPlatform
     now: () => nowMs,
     newEventId: () => `${hex(nowMs, 12).replace(/^.{8}/, '$&-')}-7000-8000-${hex(++events, 12)}`,
     newUuid: () => `00000000-0000-4000-8000-${hex(++uuids, 12)}`,
+    random: () => 0.5,
     schedule(delayMs, callback) {
       const timer = { dueMs: nowMs + Math.max(0, delayMs), callback };
       timers.add(timer);

@@ -34,7 +34,7 @@ export interface TestContextOptions {
   readonly plugins?: PluginManager;
   readonly artifactService?: BaseArtifactService;
   readonly memoryService?: BaseMemoryService;
-  /** Clock, ids and timers. Default: a new `fixedPlatform()`. */
+  /** Clock, ids, random numbers and timers. Default: a new `fixedPlatform()`. */
   readonly platform?: Platform;
   /** Values derived from the events so far. Default: none. */
   readonly derived?: DerivedValues;

@@ -77,7 +77,8 @@ export class NodeAttempts {
           // Its open questions would be asked twice. It runs again after the answers.
           if (context.interruptIds.length > 0) return;
         }
-        await pause(this.#context.platform, delayMsAfter(retry, attempt), place.guard);
+        const { platform } = this.#context;
+        await pause(platform, delayMsAfter(retry, attempt, platform), place.guard);
       } finally {
         callOff?.();
         guard.abort(new RunAbortedError(`node "${name}": this attempt has ended`));

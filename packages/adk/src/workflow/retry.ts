@@ -1,4 +1,4 @@
-import { ConfigurationError } from '@eventloom/core';
+import { ConfigurationError, type Platform } from '@eventloom/core';
 import { checkOptions, type OptionRules, wrongOption } from '@eventloom/core/internal';
 import { requireArgument } from '../check-arguments.ts';
 
@@ -72,12 +72,15 @@ export function isRetried(
   return exceptions === undefined || namesOf(error).some((name) => exceptions.includes(name));
 }
 
-/** Returns the delay after a failed attempt in milliseconds. @param random returns a number from 0 to 1 */
-export function delayMsAfter(config: PreparedRetryConfig, attempt: number, random: () => number = Math.random): number {
+/** Returns the delay after a failed attempt in milliseconds. */
+export function delayMsAfter(config: PreparedRetryConfig, attempt: number, platform: Platform): number {
   const { initialDelay = 1, maxDelay = 60, backoffFactor = 2, jitter = 1 } = config;
   const grown = initialDelay === 0 ? 0 : initialDelay * backoffFactor ** (attempt - 1);
   const delay = Math.min(grown, maxDelay / (1 + jitter));
-  return Math.min(LONGEST_MS, Math.min(maxDelay, Math.max(0, delay * (1 + jitter * (2 * random() - 1)))) * 1000);
+  return Math.min(
+    LONGEST_MS,
+    Math.min(maxDelay, Math.max(0, delay * (1 + jitter * (2 * platform.random() - 1)))) * 1000,
+  );
 }
 
 /**

@@ -150,7 +150,7 @@ export class GcsBucket {
       if (!isBusy || waitMs === undefined)
         throw StorageError.of('the bucket of artifacts', reason, BUSY.includes(response.status));
       // The jitter keeps concurrent writers from meeting again.
-      await new Promise<void>((resolve) => platform.schedule(waitMs * (0.5 + Math.random() / 2), resolve));
+      await new Promise<void>((resolve) => platform.schedule(waitMs * (0.5 + platform.random() / 2), resolve));
     }
   }
 }

@@ -193,7 +193,7 @@ async function retryThrottled<T>(platform: Platform, write: () => Promise<T>): P
       if (!(error instanceof Error && error.message.endsWith(TOO_MANY_WRITES))) throw error;
     }
     // The jitter keeps concurrent writers from meeting again.
-    const spreadMs = waitMs * (0.5 + Math.random() / 2);
+    const spreadMs = waitMs * (0.5 + platform.random() / 2);
     await new Promise<void>((resolve) => platform.schedule(spreadMs, resolve));
   }
   return write();

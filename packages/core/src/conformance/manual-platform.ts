@@ -8,7 +8,7 @@ interface Timer {
   readonly callback: () => void;
 }
 
-/** A platform whose clock stands still until a test advances it, and whose ids are numbered. */
+/** A platform whose clock stands still until a test advances it, whose ids are numbered, and whose random numbers are all 0.5. */
 export class ManualPlatform implements Platform {
   #nowMs = START_MS;
   #ids = 0;
@@ -24,6 +24,10 @@ export class ManualPlatform implements Platform {
 
   newUuid(): string {
     return `uuid-${++this.#ids}`;
+  }
+
+  random(): number {
+    return 0.5;
   }
 
   schedule(delayMs: number, callback: () => void): () => void {

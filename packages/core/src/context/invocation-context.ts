@@ -89,7 +89,10 @@ export class InvocationContext {
   readonly runConfig: RunConfig;
   /** True if the agents of this run store their progress, so that the run can be resumed. See `RunConfig.resumable`. */
   readonly isResumable: boolean;
-  /** Clock, ids and timers: use them in place of `Date.now` and `setTimeout`, so that tests can replace them. */
+  /**
+   * Clock, ids, random numbers and timers: use them in place of `Date.now`, `Math.random` and `setTimeout`, so that tests can replace
+   * them.
+   */
   readonly platform: Platform;
   /** The agent that runs; the root agent before any agent has started. */
   readonly agent: BaseAgent;

@@ -15,8 +15,6 @@ export interface RetryOptions {
   readonly maxDelayMs?: number | undefined;
   /** Random share of a delay, from 0 to 1, which keeps clients from retrying at the same time. Default 0.5. */
   readonly jitter?: number | undefined;
-  /** Returns a random number from 0 (inclusive) to 1 (exclusive) for the jitter. Default `Math.random`. */
-  readonly random?: (() => number) | undefined;
 }
 
 /** The options with defaults applied. */
@@ -28,7 +26,6 @@ const OPTIONS: OptionRules<RetryOptions> = {
   initialDelayMs: DELAY,
   maxDelayMs: DELAY,
   jitter: { is: 'number', min: 0, max: 1 },
-  random: 'function',
 };
 
 /**
@@ -38,8 +35,8 @@ const OPTIONS: OptionRules<RetryOptions> = {
  */
 export function toRetry(owner: string, options: RetryOptions = {}): Retry {
   checkOptions(`${owner}: retry`, OPTIONS, options);
-  const { attempts = 4, initialDelayMs = 1000, maxDelayMs = 60_000, jitter = 0.5, random = Math.random } = options;
-  return { attempts, initialDelayMs, maxDelayMs, jitter, random };
+  const { attempts = 4, initialDelayMs = 1000, maxDelayMs = 60_000, jitter = 0.5 } = options;
+  return { attempts, initialDelayMs, maxDelayMs, jitter };
 }
 
 /** Calls `ask` until it succeeds. Throws the error of `ask` if it is not retryable or if no attempt is left. */
@@ -54,7 +51,7 @@ export async function withRetries<T>(
       return await ask();
     } catch (error) {
       if (!ModelError.isInstance(error) || !error.retryable) throw error;
-      const delayMs = retryDelayMs(attempt, error.retryAfterMs, retry);
+      const delayMs = retryDelayMs(attempt, error.retryAfterMs, retry, platform);
       if (delayMs === undefined) throw error;
       await wait(delayMs, platform, signal);
     }
@@ -66,13 +63,17 @@ export async function withRetries<T>(
  * the service asks for is a minimum: jitter is added to it, but subtracted from the computed delay.
  * @param attempt number of the failed attempt, from 1
  */
-function retryDelayMs(attempt: number, askedMs: number | undefined, retry: Retry): number | undefined {
-  const { attempts, initialDelayMs, maxDelayMs, jitter, random } = retry;
+function retryDelayMs(
+  attempt: number,
+  askedMs: number | undefined,
+  { attempts, initialDelayMs, maxDelayMs, jitter }: Retry,
+  platform: Platform,
+): number | undefined {
   if (attempt >= attempts) return undefined;
-  const ownMs = Math.min(initialDelayMs * 2 ** (attempt - 1), maxDelayMs) * (1 - jitter * random());
+  const ownMs = Math.min(initialDelayMs * 2 ** (attempt - 1), maxDelayMs) * (1 - jitter * platform.random());
   if (askedMs === undefined) return ownMs;
   if (askedMs > maxDelayMs) return undefined;
-  return Math.max(askedMs, ownMs) + Math.min(initialDelayMs, askedMs) * jitter * random();
+  return Math.max(askedMs, ownMs) + Math.min(initialDelayMs, askedMs) * jitter * platform.random();
 }
 
 /** Waits on the platform's clock. @throws RunAbortedError as soon as the signal is aborted */

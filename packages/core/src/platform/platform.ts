@@ -1,8 +1,8 @@
 import { RunAbortedError, toError } from '../errors.ts';
 
 /**
- * Access to the clock, ids, timers and background work. The runner and the services use it in place of globals, so that a test can
- * control them and a Worker can pass its own.
+ * Access to the clock, ids, random numbers, timers and background work. The runner and the services use it in place of globals, so that
+ * a test can control them and a Worker can pass its own.
  */
 export interface Platform {
   /** Returns the time in milliseconds since the epoch, with fractions where the clock is finer. */
@@ -11,6 +11,8 @@ export interface Platform {
   newEventId(nowMs?: number): string;
   /** Returns a unique id without order: UUID version 4. */
   newUuid(): string;
+  /** Returns a random number from 0 (inclusive) to 1 (exclusive), for pauses that differ between callers. Not for secrets. */
+  random(): number;
   /**
    * Calls `callback` once after `delayMs` milliseconds; with 0 after the work that is ready now. The returned function
    * cancels the timer. A pending timer keeps the process alive, unless it is `idle`: for
@@ -30,6 +32,7 @@ export const systemPlatform: Platform = {
   now: () => Date.now(),
   newEventId: uuidV7,
   newUuid: uuidV4,
+  random: () => Math.random(),
   schedule(delayMs, callback, { idle = false } = {}) {
     // A timer of Node waits for at least one millisecond.
     if (delayMs === 0 && !idle && typeof setImmediate !== 'undefined') {

@@ -27,7 +27,7 @@ export async function repeatWhileUnavailable<T>(
   for (let pauseMs = FIRST_PAUSE_MS; isUnavailable(error) && !isAborted(); pauseMs *= 2) {
     const leftMs = endMs - platform.now();
     if (leftMs <= 0) break;
-    await pause(platform, Math.min(pauseMs, MAX_PAUSE_MS, leftMs) * (0.5 + Math.random() / 2), signal);
+    await pause(platform, Math.min(pauseMs, MAX_PAUSE_MS, leftMs) * (0.5 + platform.random() / 2), signal);
     try {
       return await work();
     } catch (again) {

@@ -336,7 +336,8 @@ export class Webhooks {
       if (failure === undefined) return;
       throw undeliveredError(webhook, failure);
     }
-    const dueMs = this.#params.platform.now() + waitMs * (1 + Math.random() / 2);
+    const { platform } = this.#params;
+    const dueMs = platform.now() + waitMs * (1 + platform.random() / 2);
     if (await service.changeRunWebhook(webhook, { attempts, dueMs })) return;
     // The session was deleted during the attempt: the message is sent once more, like those of `sendOnce`.
     const lastFailure = await this.#send({ webhook, data });

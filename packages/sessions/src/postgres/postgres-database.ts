@@ -261,7 +261,7 @@ export class PostgresDatabase {
           throw failure;
         }
       }
-      const waitMs = Math.min(2 ** attempt, MAX_WAIT_MS) * Math.random();
+      const waitMs = Math.min(2 ** attempt, MAX_WAIT_MS) * this.#platform.random();
       await new Promise<void>((resolve) => void this.#platform.schedule(waitMs, resolve));
     }
   }
