@@ -17,11 +17,12 @@ const worker: BuildOptions = {
  * the commit what the bytes are for.
  */
 const bundles = [
-  // The aim is 66 kB; docs/decisions/2026-11-30-bundle-sizes.md says what is above it.
-  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 109_900 },
+  // The aim is 66 kB; docs/decisions/2026-11-30-bundle-sizes.md says what is above it. What a model reads of the questions that it
+  // asks, and of their answers, is 0.3 kB.
+  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 110_200 },
   // The aim is 80 kB. Without live runs, which a server takes as an option. It grows with the runtime. A cancelled copy of a request says
   // which run to follow: 0.1 kB.
-  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 166_400 },
+  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 166_800 },
   // The limit is 8 kB of 1,024 bytes each: 8.2 kB of 1,000, which are printed here and stand in the guides.
   { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
   // With the state of a chat, which sends messages to their end, reads several runs, and finds what other pages wrote between its own
@@ -29,8 +30,8 @@ const bundles = [
   { name: 'client with a chat', entry: 'tests/size/chat.ts', budget: 9100 },
   // With the base classes and checks that agents load too, and without the vendors' providers.
   { name: 'models of the AI SDK', entry: 'packages/ai-sdk/src/index.ts', budget: 16_000 },
-  // With the check of arguments by JSON Schema, and the reader of YAML (30 kB), which is loaded for a document in YAML.
-  { name: 'tools from OpenAPI documents', entry: 'packages/openapi/src/index.ts', budget: 67_300 },
+  // With the check of arguments by JSON Schema and of its types, and the reader of YAML (30 kB), which is loaded for a document in YAML.
+  { name: 'tools from OpenAPI documents', entry: 'packages/openapi/src/index.ts', budget: 67_500 },
   // With the client library of the protocol (88 kB), and LlmAgent, whose model answers requests of servers. With jose (19.5 kB), which the
   // library imports when a server binds tokens to keys: a bundle of one file has it, elsewhere it is loaded then. With the names of tools
   // that a misspelt filter may have meant.
@@ -43,7 +44,7 @@ const bundles = [
   // Without @opentelemetry/api, which applications install.
   { name: 'spans and metrics', entry: 'packages/otel/src/index.ts', budget: 13_000 },
   // The aim is 185 kB. It grows with the runtime and the server. Studio, its spans and an agent for those who have no key are 9 kB of it.
-  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 266_300 },
+  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 266_700 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');
