@@ -21,8 +21,8 @@ const bundles = [
   // asks, and of their answers, is 0.3 kB.
   { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 110_200 },
   // The aim is 80 kB. Without live runs, which a server takes as an option. It grows with the runtime. A cancelled copy of a request says
-  // which run to follow: 0.1 kB.
-  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 166_800 },
+  // which run to follow: 0.1 kB. The requests of a user wait for each other: 0.5 kB.
+  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 167_300 },
   // The limit is 8 kB of 1,024 bytes each: 8.2 kB of 1,000, which are printed here and stand in the guides.
   { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
   // With the state of a chat, which sends messages to their end, reads several runs, and finds what other pages wrote between its own
@@ -44,7 +44,7 @@ const bundles = [
   // Without @opentelemetry/api, which applications install.
   { name: 'spans and metrics', entry: 'packages/otel/src/index.ts', budget: 13_000 },
   // The aim is 185 kB. It grows with the runtime and the server. Studio, its spans and an agent for those who have no key are 9 kB of it.
-  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 266_700 },
+  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 267_100 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');

@@ -93,7 +93,7 @@ export function createServerOn(app: Hono, options: ServerOptions, owner?: string
   const limits = mergeLimits(DEFAULT_LIMITS, options.limits);
   const report = createReporter(platform, options.onError);
   const runners = new Map(options.runners.map((runner) => [runner.appName, runner]));
-  const quotas = new UserQuotas(limits);
+  const quotas = new UserQuotas(limits, platform);
   const runs = new RunHub({ ...options, platform, limits, quotas, report });
   const webhooks =
     options.webhooks &&

@@ -126,6 +126,7 @@ function addPath<Server extends FrontContext>(
     const user = route.isPublic ? undefined : (callers.get(req.raw) ?? (await identify?.(req.raw)));
     const request = new ServerRequest(server, context, user);
     try {
+      if (request.quota.place) await request.quota.place;
       const response = await route.handle(request);
       // The body of a response to HEAD is not sent. A reader of a run would count as connected.
       if (req.method === 'HEAD') await response.body?.cancel();

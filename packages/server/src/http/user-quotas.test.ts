@@ -1,3 +1,4 @@
+import { ManualPlatform } from '@eventloom/core/conformance';
 import { describe, expect, test } from 'vitest';
 import { ServerBusyError, UserLimitError } from '../errors.ts';
 import { DEFAULT_LIMITS } from '../server-limits.ts';
@@ -88,4 +89,83 @@ test('large bodies of unknown users leave an eighth of the bytes to small ones',
   take(64 * kib);
   expect(() => growing.count('bodyBytes', 1)).toThrow(ServerBusyError);
   take(64 * kib);
+});
+
+/** Requests of users that take places, on a clock that stands still. */
+function createPlaces() {
+  const platform = new ManualPlatform();
+  const quotas = new UserQuotas(LIMITS, platform);
+  const placed: RequestQuota[] = [];
+  return {
+    quotas,
+    /** The requests that got a place, in that order. */
+    placed,
+    take: (userId: string, count: number): void => {
+      for (let index = 0; index < count; index++) {
+        const request = new RequestQuota(quotas, userId, true);
+        if (request.place) void request.place.then(() => placed.push(request));
+        else placed.push(request);
+      }
+    },
+    /** Lets other work run, and then the requests that have a place by then. */
+    advance: async (ms: number): Promise<void> => {
+      platform.advance(ms);
+      await new Promise((resolve) => setImmediate(resolve));
+    },
+  };
+}
+
+test('eight requests of a user have a place, and the next one gets one once other work has run', async () => {
+  const { quotas, placed, take, advance } = createPlaces();
+  take('ann', 10);
+  take('bob', 1);
+  expect(placed.map(({ userId }) => userId)).toEqual([...Array<string>(8).fill('ann'), 'bob']);
+  placed[0]?.release();
+  take('ann', 1);
+  expect(placed.length).toBe(9);
+  await advance(0);
+  expect(placed.length).toBe(10);
+  for (const index of [1, 2, 3, 4, 5, 6, 7, 8, 9]) placed[index]?.release();
+  await advance(0);
+  expect(placed.length).toBe(12);
+  for (const index of [10, 11]) placed[index]?.release();
+  await advance(0);
+  expect([quotas.users.size, quotas.placed.size]).toEqual([0, 0]);
+});
+
+test('a place that is returned without other work in between is not taken at once', async () => {
+  const { placed, take, advance } = createPlaces();
+  // A store in the same process answers each request before the next one arrives.
+  for (let index = 0; index < 8; index++) {
+    take('ann', 1);
+    placed[index]?.release();
+  }
+  take('ann', 1);
+  expect(placed.length).toBe(8);
+  await advance(0);
+  expect(placed.length).toBe(9);
+});
+
+test('requests that take longer than a second lose their places to those that wait', async () => {
+  const { placed, take, advance } = createPlaces();
+  take('ann', 20);
+  await advance(999);
+  expect(placed.length).toBe(8);
+  await advance(1);
+  expect(placed.length).toBe(16);
+  // They are answered later, and have no place any more.
+  for (const request of placed.slice(0, 8)) request.release();
+  await advance(0);
+  expect(placed.length).toBe(16);
+});
+
+test('a run that has its session returns the place of its request', async () => {
+  const { placed, take, advance } = createPlaces();
+  take('ann', 9);
+  placed[0]?.count('queued', 1);
+  await advance(0);
+  expect(placed.length).toBe(8);
+  placed[0]?.count('queued', -1);
+  await advance(0);
+  expect(placed.length).toBe(9);
 });

@@ -1,3 +1,4 @@
+import type { Platform } from '@eventloom/core';
 import { ServerBusyError, UserLimitError } from '../errors.ts';
 import type { ServerLimits } from '../server-limits.ts';
 
@@ -27,12 +28,14 @@ interface Usage {
   responseChars: number;
   /** Connections that will read runs, counted before the runs are started: see `RunReaders.checkUser`. */
   reservedReaders: number;
+  /** Requests that are worked on: see `UserQuotas.waitForPlace`. */
+  places: number;
 }
 
 /** The counters that `UserQuotas` itself limits. */
-type Limited = Exclude<keyof Usage, 'reservedReaders'>;
+type Limited = Exclude<keyof Usage, 'reservedReaders' | 'places'>;
 
-const NOTHING: Readonly<Usage> = { runs: 0, queued: 0, bodyBytes: 0, responseChars: 0, reservedReaders: 0 };
+const NOTHING: Readonly<Usage> = { runs: 0, queued: 0, bodyBytes: 0, responseChars: 0, reservedReaders: 0, places: 0 };
 
 /**
  * The limits of each counter. In the shared part of the total, which is taken last, a user who has as much as is still
@@ -60,6 +63,10 @@ const BOUNDS = {
     sharedPart: 1,
   },
 } as const satisfies Record<Limited, unknown>;
+/** Maximum number of requests of one user that are worked on at the same time. */
+const MAX_PLACES = 8;
+/** Time after which a request loses its place if others wait: it may wait for something else. */
+const MAX_PLACE_MS = 1000;
 /** Maximum number of bytes of one body of an unknown user in the shared part. */
 const SMALL_BODY = 64 * 1024;
 
@@ -73,9 +80,20 @@ export class UserQuotas {
   readonly maxBodyBytes: number;
   readonly total: Usage = { ...NOTHING };
   readonly users: Map<string, Usage> = new Map();
+  readonly platform: Pick<Platform, 'schedule'> | undefined;
+  /** The requests that have a place. */
+  readonly placed = new Set<RequestQuota>();
+  /** The users of places that were returned since other work ran. */
+  readonly returned: string[] = [];
+  /** Give places to the requests that wait for one, by user. */
+  readonly #waiting = new Map<string, (() => void)[]>();
+  /** The users whose places are limited in time now. */
+  readonly #timed = new Set<string>();
 
-  constructor(limits: QuotaLimits) {
+  /** @param platform undefined gives each request a place at once. Default: undefined */
+  constructor(limits: QuotaLimits, platform?: Pick<Platform, 'schedule'>) {
     this.limits = limits;
+    this.platform = platform;
     this.maxBodyBytes = Math.min(limits.maxBodyBytes, limits.maxBodyBytesInFlight, limits.maxBodyBytesInFlightPerUser);
   }
 
@@ -113,6 +131,51 @@ export class UserQuotas {
       );
     }
   }
+
+  /**
+   * Resolves when the request has a place: its user has fewer than `MAX_PLACES` requests that are worked on. Without it,
+   * each step of another user's request would wait for a step of every request of a user who sends a thousand of them
+   * at a time, in this process and at the connections of its database.
+   */
+  waitForPlace(userId: string, request: RequestQuota): Promise<void> {
+    return new Promise((resolve) => {
+      const waiting = this.#waiting.get(userId) ?? [];
+      this.#waiting.set(userId, waiting);
+      waiting.push(() => {
+        request.count('places', 1);
+        resolve();
+      });
+      if (!this.#timed.has(userId)) this.#limitTime(userId);
+    });
+  }
+
+  /** Takes the places of requests that are worked on for longer than a second, as long as others of their user wait. */
+  #limitTime(userId: string): void {
+    this.#timed.add(userId);
+    const slow = Array.from(this.placed).filter((request) => request.userId === userId);
+    this.platform?.schedule(MAX_PLACE_MS, () => {
+      this.#timed.delete(userId);
+      if (!this.#waiting.has(userId)) return;
+      for (const request of slow) if (this.placed.has(request)) request.count('places', -1);
+      this.#limitTime(userId);
+    });
+  }
+
+  /** Gives the returned places to requests that wait, after other work, because a store in the same process answers without a pause. */
+  readonly passPlacesOn = (): void => {
+    for (const userId of this.returned.splice(0)) {
+      const own = this.users.get(userId);
+      if (!own) continue;
+      own.places--;
+      const waiting = this.#waiting.get(userId);
+      const next = waiting?.shift();
+      if (waiting?.length === 0) this.#waiting.delete(userId);
+      next?.();
+      let used = own.places;
+      for (const kind of KINDS) used += own[kind];
+      if (used === 0) this.users.delete(userId);
+    }
+  };
 }
 
 const KINDS = ['runs', 'queued', 'bodyBytes', 'responseChars', 'reservedReaders'] as const;
@@ -123,7 +186,8 @@ const KINDS = ['runs', 'queued', 'bodyBytes', 'responseChars', 'reservedReaders'
  */
 export class RequestQuota {
   readonly #quotas: UserQuotas;
-  #userId: string | undefined;
+  /** The user of the request; undefined for an anonymous request, until `chargeTo`. */
+  userId: string | undefined;
   readonly used: Usage = { ...NOTHING };
   /**
    * Number of calls of `release` to come: one for the request, one for each of its runs, and one for a response that is still sent. The
@@ -131,10 +195,16 @@ export class RequestQuota {
    */
   holds = 1;
 
-  /** @param userId undefined for an anonymous request, until `chargeTo` */
-  constructor(quotas: UserQuotas, userId: string | undefined) {
+  /** Resolves when the request may be worked on; undefined if it may be at once. */
+  readonly place: Promise<void> | undefined;
+
+  /** @param takesPlace true for a request that is worked on only when it has a place among those of its user. Default false */
+  constructor(quotas: UserQuotas, userId: string | undefined, takesPlace = false) {
     this.#quotas = quotas;
-    this.#userId = userId;
+    this.userId = userId;
+    if (!takesPlace || userId === undefined || !quotas.platform) return;
+    if ((quotas.users.get(userId)?.places ?? 0) < MAX_PLACES) this.count('places', 1);
+    else this.place = quotas.waitForPlace(userId, this);
   }
 
   /**
@@ -146,15 +216,25 @@ export class RequestQuota {
    * @throws ServerBusyError if the limits are exceeded; nothing is counted then
    */
   count(kind: keyof Usage, amount: number, isLimited: boolean = amount > 0): void {
-    const { total, users } = this.#quotas;
-    const userId = this.#userId;
-    if (isLimited && kind !== 'reservedReaders') this.#quotas.check(kind, amount, userId, this.used);
+    const { total, users, placed, returned, platform, passPlacesOn } = this.#quotas;
+    const userId = this.userId;
+    if (isLimited && kind !== 'reservedReaders' && kind !== 'places')
+      this.#quotas.check(kind, amount, userId, this.used);
     this.used[kind] += amount;
     total[kind] += amount;
     if (userId === undefined) return;
+    // A run that has its session is no longer counted among the requests that are worked on.
+    if (kind === 'queued' && amount < 0 && this.used.places > 0) this.count('places', -1);
+    if (kind === 'places' && amount < 0) {
+      placed.delete(this);
+      if (returned.push(userId) === 1) platform?.schedule(0, passPlacesOn);
+      return;
+    }
+    if (kind === 'places') placed.add(this);
     const own = users.get(userId) ?? { ...NOTHING };
     own[kind] += amount;
-    if (own.runs + own.queued + own.bodyBytes + own.responseChars + own.reservedReaders === 0) users.delete(userId);
+    if (own.runs + own.queued + own.bodyBytes + own.responseChars + own.reservedReaders + own.places === 0)
+      users.delete(userId);
     else users.set(userId, own);
   }
 
@@ -178,15 +258,16 @@ export class RequestQuota {
    * @throws ServerBusyError
    */
   chargeTo(userId: string): void {
-    if (this.#userId !== undefined) return;
+    if (this.userId !== undefined) return;
     const { bodyBytes } = this.used;
     this.count('bodyBytes', -bodyBytes);
-    this.#userId = userId;
+    this.userId = userId;
     this.count('bodyBytes', bodyBytes);
   }
 
   /** Releases the amounts, if nothing else holds them. */
   release(): void {
+    if (this.used.places > 0) this.count('places', -1);
     this.holds--;
     if (this.holds > 0) return;
     for (const kind of KINDS) this.count(kind, -this.used[kind]);

@@ -1,3 +1,6 @@
+import { type Platform, type SessionKey, systemPlatform } from '@eventloom/core';
+import { ManualPlatform } from '@eventloom/core/conformance';
+import { InMemorySessionService } from '@eventloom/sessions';
 import { Gate, type ScriptedStep } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
 import type { ProtocolRequest } from '../protocol.ts';
@@ -18,16 +21,27 @@ interface Place {
   readonly stream: (userId: string, sessionId: string) => Promise<Response>;
   readonly head: (userId: string, path: string) => Promise<Response>;
   readonly patch: (userId: string, sessionId: string) => Promise<Answer>;
+  /** Lists the sessions of a user. */
+  readonly list: (userId: string) => Promise<unknown>;
+}
+
+interface Setting {
+  /** True for a server without authentication. Default false. */
+  readonly isOpen?: boolean;
+  readonly sessionService?: InMemorySessionService;
+  readonly platform?: Platform;
 }
 
 function setUp(
   steps: readonly ScriptedStep[],
-  { isOpen = false, ...limits }: Partial<ServerLimits> & { isOpen?: boolean } = {},
+  { isOpen = false, sessionService, platform, ...limits }: Partial<ServerLimits> & Setting = {},
 ): Place {
   const authenticate = (request: Request) => ({ userId: request.headers.get('authorization') ?? '' });
   const { server } = serveApp({
     steps,
     runner: { autoCreateSession: true },
+    ...(sessionService ? { sessionService } : {}),
+    ...(platform ? { platform } : {}),
     limits: { respondAfterMs: 0, ...limits },
     ...(isOpen ? {} : { authenticate }),
   });
@@ -37,8 +51,8 @@ function setUp(
     const headers = { authorization: userId, ...length };
     const init = { method, headers, body: text, duplex: 'half' };
     const response = await server.fetch(new Request(`http://localhost${path}`, init));
-    const json = (await response.json()) as { code?: unknown };
-    return { status: response.status, code: json.code, retryAfter: response.headers.get('retry-after') };
+    const json = (await response.json()) as { code?: unknown } | null;
+    return { status: response.status, code: json?.code, retryAfter: response.headers.get('retry-after') };
   };
   return {
     send,
@@ -55,6 +69,10 @@ function setUp(
       server.fetch(new Request(`http://localhost${path}`, { method: 'HEAD', headers: { authorization: userId } })),
     patch: (userId, sessionId) =>
       send(userId, 'PATCH', `/apps/app/users/${userId}/sessions/${sessionId}`, { stateDelta: { a: 1 } }),
+    list: async (userId) => {
+      const init = { headers: { authorization: userId } };
+      return (await server.fetch(new Request(`http://localhost/apps/app/users/${userId}/sessions`, init))).json();
+    },
   };
 }
 
@@ -352,4 +370,43 @@ describe('bytes of bodies in flight', () => {
     }
     expect(await run('ann', 's', 'x'.repeat(70_000))).toEqual(DONE);
   });
+});
+
+/** A clock that stands still, so that no request gives its place away because it takes long. Pauses are made as always. */
+function createStillPlatform(): Platform {
+  const still = new ManualPlatform();
+  const schedule: Platform['schedule'] = (delayMs, callback) =>
+    (delayMs === 0 ? systemPlatform : still).schedule(delayMs, callback);
+  return { ...systemPlatform, schedule };
+}
+
+test('the requests of a user wait for each other, and not those of another user', async () => {
+  const gate = new Gate();
+  const deleted: string[] = [];
+  class SlowService extends InMemorySessionService {
+    override async deleteSession(key: SessionKey): Promise<void> {
+      deleted.push(key.userId);
+      if (key.userId === 'ann') await gate.pass();
+      return super.deleteSession(key);
+    }
+  }
+  const { send } = setUp([], { sessionService: new SlowService(), platform: createStillPlatform() });
+  const remove = async (userId: string, sessionId: number): Promise<number> =>
+    (await send(userId, 'DELETE', `/apps/app/users/${userId}/sessions/${sessionId}`, undefined)).status;
+  const removing = Array.from({ length: 20 }, (_, sessionId) => remove('ann', sessionId));
+  await expect.poll(() => deleted.length).toBe(8);
+  expect(await remove('bob', 0)).toBe(200);
+  expect(deleted).toEqual([...Array<string>(8).fill('ann'), 'bob']);
+  gate.open();
+  expect(await Promise.all(removing)).toEqual(Array(20).fill(200));
+});
+
+test('a run that has begun is not counted among the requests of its user that are worked on', async () => {
+  const running = new Gate();
+  const steps = Array<ScriptedStep>(12).fill({ gate: running, text: 'done' });
+  const { run, list } = setUp(steps, { platform: createStillPlatform() });
+  const runs = steps.map((_, index) => run('ann', `s${index}`));
+  await expect.poll(() => list('ann')).toHaveLength(12);
+  running.open();
+  expect((await Promise.all(runs)).map(({ status }) => status)).toEqual(Array(12).fill(200));
 });

@@ -48,6 +48,6 @@ test.each([
 test('a new session with few small events is stored in one step', async () => {
   const { create, turns } = setUp();
   expect((await create([event(10, 1), event(10, 2)])).status).toBe(200);
-  // The answer takes one turn.
-  expect(turns).toEqual({ beforeCreation: 0, total: 1 });
+  // The answer takes one turn, and so does the place of the request, which it returns.
+  expect(turns).toEqual({ beforeCreation: 0, total: 2 });
 });
