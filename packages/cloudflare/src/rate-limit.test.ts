@@ -29,7 +29,7 @@ function createWorker(
     },
   };
   const env = { ...bindings, EVENTLOOM_RATE_LIMIT };
-  const { handler } = createCloudflareServer<typeof env>({
+  const { handler, fetchAs } = createCloudflareServer<typeof env>({
     appNames: ['app'],
     runners: () => [],
     onError: (error) => reported.push(error),
@@ -40,7 +40,9 @@ function createWorker(
       new Request(`https://agents.example${path}`, { ...init, headers: { 'cf-connecting-ip': address, ...headers } }),
       env,
     );
-  return { ask, keys, users, reported };
+  const askAs = (userId: string, path: string) =>
+    fetchAs(env, { userId }, new Request(`https://agents.example${path}`));
+  return { ask, askAs, keys, users, reported };
 }
 
 const authenticate = () => (request: Request) => {
@@ -88,6 +90,12 @@ test('an allowed request is answered as without a limit', async () => {
   expect((await ask(SESSIONS)).status).toBe(401);
   expect((await ask(SESSIONS, { headers: ann })).status).toBe(200);
   expect(users).toEqual(['["app","ann"]']);
+});
+
+test('requests of the Worker itself are not limited', async () => {
+  const { askAs, keys, users } = createWorker({ authenticate });
+  expect((await askAs('ann', SESSIONS)).status).toBe(200);
+  expect([keys, users]).toEqual([[], ['["app","ann"]']]);
 });
 
 test('probes are not limited', async () => {
