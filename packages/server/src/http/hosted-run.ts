@@ -1,14 +1,14 @@
 import { ConfigurationError, type Event, type SessionKey, InvalidRequestError } from '@eventloom/core';
 import { describeKind } from '@eventloom/core/internal';
 import type { ErrorBody } from '@eventloom/core/wire';
-import type { FollowedRun } from '../runs/run-follower.ts';
+import type { RunConnection } from '../runs/run-follower.ts';
 import { FRAMES, readFrames } from '../runs/run-frames.ts';
 import { formatPosition } from '../runs/run-log.ts';
 import type { RunFormat } from '../runs/run-reader.ts';
 import { invocationHeader, SseFormat, sseResponse } from './run-response.ts';
 
 /** Opens a connection that reads a run. */
-type OpenRunReader = <Body>(format: RunFormat<Body>) => FollowedRun<Body> | Promise<FollowedRun<Body>>;
+type OpenRunReader = <Body>(format: RunFormat<Body>) => RunConnection<Body> | Promise<RunConnection<Body>>;
 
 /** Identifies a run of a user, and the event after which to read it. */
 export interface FollowRunRequest extends SessionKey {

@@ -9,7 +9,7 @@ import { copyJson, isRecord, mergeRunConfigs, readTraceHeaders, within } from '@
 import { readRunBody, type RunBody } from '@eventloom/core/wire';
 import type { RunAsyncParams, Runner } from '@eventloom/runner';
 import { AppNotFoundError, BodyTooLargeError, RunEventNotFoundError } from '../errors.ts';
-import type { FollowedRun } from '../runs/run-follower.ts';
+import type { RunConnection } from '../runs/run-follower.ts';
 import type { RunFormat } from '../runs/run-reader.ts';
 import type { ActiveRun } from '../runs/active-run.ts';
 import { eventPosition, MESSAGE_POSITION } from '../runs/run-log.ts';
@@ -178,7 +178,7 @@ export function readRequestedRun<Body>(
   { server }: ServerRequest,
   { run, known }: RequestedRun,
   format: RunFormat<Body>,
-): FollowedRun<Body> | Promise<FollowedRun<Body>> {
+): RunConnection<Body> | Promise<RunConnection<Body>> {
   const { runs } = server;
   const { log, key } = run;
   if (!known) return { invocationId: log.invocationId, body: runs.readers.read(log, undefined, format) };

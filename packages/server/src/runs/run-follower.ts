@@ -12,8 +12,8 @@ import type { RemoteRun, RunRelay } from './run-relay.ts';
 import { type RunState, readRunState, readWaitingCalls } from './run-state.ts';
 import { findReadRun, isNotBegun, readEnd, storedFrames } from './stored-frames.ts';
 
-/** A followed run, and the connection that reads it; no connection if there is nothing more to read. */
-export interface FollowedRun<Body> {
+/** The id of a run, and the body of the connection that reads it; no body if there is nothing more to read. */
+export interface RunConnection<Body> {
   readonly invocationId: string;
   readonly body: Body | undefined;
 }
@@ -59,7 +59,7 @@ export class RunFollower {
     id: string,
     position: number,
     format: RunFormat<Body>,
-  ): Promise<FollowedRun<Body>> {
+  ): Promise<RunConnection<Body>> {
     let log = await this.#findStarted(runner, key, id);
     if (!log || log.end) log = (await this.#findElsewhere(runner, key, id, position, log)) ?? log;
     return log && !(isAfterEnd(log, position) && (await this.#isInSession(runner, log, position)))
@@ -105,7 +105,7 @@ export class RunFollower {
     log: RunLog,
     position: number,
     format: RunFormat<Body>,
-  ): Promise<FollowedRun<Body>> {
+  ): Promise<RunConnection<Body>> {
     log.pending++;
     try {
       return await this.#open(runner, log, position, format);
@@ -120,7 +120,7 @@ export class RunFollower {
     log: RunLog,
     position: number,
     format: RunFormat<Body>,
-  ): Promise<FollowedRun<Body>> {
+  ): Promise<RunConnection<Body>> {
     const { key, invocationId, isCopy, end, lastPosition, gonePosition } = log;
     // The log of a run in another process may be behind that run.
     if (offsetOf(position) > offsetOf(lastPosition) && (end || !isCopy)) throw beyondEnd(log, position, lastPosition);
@@ -144,7 +144,7 @@ export class RunFollower {
     id: string,
     position: number,
     format: RunFormat<Body>,
-  ): Promise<FollowedRun<Body>> {
+  ): Promise<RunConnection<Body>> {
     const { sessionService } = runner;
     const request = this.#hub.inFlightRequest(key, id);
     let stored = await findReadRun(sessionService, key, id);
@@ -204,7 +204,7 @@ export class RunFollower {
     request: ActiveRun,
     position: number,
     format: RunFormat<Body>,
-  ): Promise<FollowedRun<Body>> {
+  ): Promise<RunConnection<Body>> {
     const { log, key } = request;
     const { requestId = '' } = log;
     if (!request.waitsToContinue) return this.#read(runner, log, position, format);

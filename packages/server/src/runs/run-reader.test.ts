@@ -32,6 +32,20 @@ describe('writes to a reader', () => {
     expect(new TextDecoder().decode((await beat).value)).toBe(': heartbeat\n\n');
   });
 
+  test('use one timer for the heartbeats of all readers, until the last one leaves', async () => {
+    const { hub, play, platform } = setUp({ heartbeatMs: 1000 });
+    const runs = [play([say('one'), new Gate()]), play([say('two'), new Gate()])];
+    const before = platform.pendingTimers;
+    const readers = runs.flatMap((run) => [readerOf(readLog(hub, run)), readerOf(readLog(hub, run))]);
+    await Promise.all(readers.map((reader) => reader.read()));
+    platform.advance(0);
+    expect(platform.pendingTimers).toBe(before + 1);
+    platform.advance(1000);
+    expect(platform.pendingTimers).toBe(before + 1);
+    await Promise.all(readers.map((reader) => reader.cancel()));
+    expect(platform.pendingTimers).toBe(before);
+  });
+
   test('end with an error frame if the client does not read', async () => {
     const { hub, play, platform } = setUp({ heartbeatMs: 1000 });
     const run = play([say('one'), new Gate()]);
