@@ -101,8 +101,18 @@ function fillDisk(disk: string): void {
   }
 }
 
-/** Creates an empty database in a PostgreSQL that nobody else uses, with servers on Node. */
-export async function createPostgresBackEnd(program: string, folder: string, postgres: Postgres): Promise<BackEnd> {
+/**
+ * Creates an empty database in a PostgreSQL that nobody else uses, with servers on Node.
+ *
+ * @param disk the small file system with the files of the PostgreSQL, which can be filled. Without
+ * one, the PostgreSQL is frozen to block it
+ */
+export async function createPostgresBackEnd(
+  program: string,
+  folder: string,
+  postgres: Postgres,
+  disk?: string,
+): Promise<BackEnd> {
   const admin = new Pool({ connectionString: postgres.url, max: 1 });
   // Connections are lost when the server restarts.
   admin.on('error', () => undefined);
@@ -117,8 +127,9 @@ export async function createPostgresBackEnd(program: string, folder: string, pos
         await admin.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [database]);
       },
       restart: () => postgres.restart(),
-      block: () => postgres.freeze(),
-      unblock: () => postgres.thaw(),
+      ...(disk === undefined
+        ? { block: () => postgres.freeze(), unblock: () => postgres.thaw() }
+        : fillingAttacks(disk)),
     },
     ...nodeServers(program, url.href, folder),
     async readSessions() {

@@ -37,12 +37,17 @@ function checkNames(option: 'back-end' | 'scenario', names: readonly string[]): 
   process.exit(2);
 }
 
-/** Mounts a file system that can be filled, if this user may. */
-function mountSmallDisk(own: string): string | undefined {
-  const disk = join(own, 'disk');
-  mkdirSync(disk);
-  const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64m', 'tmpfs', disk]);
-  return status === 0 ? disk : undefined;
+/**
+ * Mounts a file system that can be filled, if this user may. It is no subfolder of `folder`, which the user of PostgreSQL may not enter.
+ * PostgreSQL needs most of its room for itself.
+ */
+function mountSmallDisk(backEnd: BackEndName): string | undefined {
+  const disk = mkdtempSync(join(tmpdir(), 'eventloom-disk-'));
+  const options = `mode=1777,size=${backEnd === 'postgres' ? 400 : 64}m`;
+  const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', disk]);
+  if (status === 0) return disk;
+  rmSync(disk, { recursive: true });
+  return undefined;
 }
 
 /** Time between two progress lines of a scenario, in milliseconds. */
@@ -86,15 +91,15 @@ for (const name of values['back-end'].split(',') as BackEndName[]) {
     if (!scenario.backEnds.includes(name)) continue;
     const own = join(folder, `${name}-${scenarioName}`);
     mkdirSync(own);
-    const needsDisk = name !== 'postgres' && scenarioName === 'blocked-store';
-    const disk = needsDisk ? mountSmallDisk(own) : undefined;
+    const needsDisk = scenarioName === 'full-disk' || (name !== 'postgres' && scenarioName === 'blocked-store');
+    const disk = needsDisk ? mountSmallDisk(name) : undefined;
     if (needsDisk && name !== 'sqlite' && disk === undefined) {
       console.log(`${name} ${scenarioName}: not played, because this user may not mount a small file system`);
       continue;
     }
-    const postgres = name === 'postgres' ? await startPostgres() : undefined;
+    const postgres = name === 'postgres' ? await startPostgres([], disk) : undefined;
     const backEnd = postgres
-      ? await createPostgresBackEnd(program, own, postgres)
+      ? await createPostgresBackEnd(program, own, postgres, disk)
       : name === 'sqlite'
         ? sqliteBackEnd(program, own, disk)
         : await startWorkerBackEnd(name === 'wrangler-dev' ? wranglerDev : workerd, own, USERS, disk);
@@ -102,7 +107,10 @@ for (const name of values['back-end'].split(',') as BackEndName[]) {
     await backEnd[Symbol.asyncDispose]();
     await postgres?.stop();
     // A killed process may still have the file open.
-    if (disk !== undefined) spawnSync('umount', ['-l', disk]);
+    if (disk !== undefined) {
+      spawnSync('umount', ['-l', disk]);
+      rmSync(disk, { recursive: true });
+    }
   }
 }
 if (isWhole) rmSync(folder, { recursive: true });

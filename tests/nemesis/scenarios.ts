@@ -503,6 +503,8 @@ export const SCENARIOS = {
   'lost-connections': { backEnds: ['postgres'], testRounds: { postgres: 1 }, play: loseConnections },
   'restarted-store': { backEnds: ['postgres'], testRounds: { postgres: 1 }, play: restartStore },
   'blocked-store': { backEnds: ALL, testRounds: { sqlite: 2, postgres: 2 }, play: blockStore },
+  // The tests fill the disk of SQLite only: another store needs a file system of its own, which few users may mount.
+  'full-disk': { backEnds: ['postgres'], testRounds: {}, play: blockStore },
   'repeated-messages': {
     backEnds: ALL,
     testRounds: { sqlite: 1, postgres: 1, 'durable-objects': 1 },

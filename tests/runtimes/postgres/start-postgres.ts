@@ -46,10 +46,11 @@ const KEEPER =
  * this process, even if that is killed. For root, the server runs as nobody.
  *
  * @param overrides settings of the server, such as `fsync=on`, instead of those for temporary data
+ * @param parent an existing folder for the temporary one, such as a small file system
  * @throws Error if there is none for this platform, or if it does not start
  */
-export async function startPostgres(overrides: readonly string[] = []): Promise<Postgres> {
-  const folder = mkdtempSync(join(tmpdir(), 'eventloom-postgres-'));
+export async function startPostgres(overrides: readonly string[] = [], parent: string = tmpdir()): Promise<Postgres> {
+  const folder = mkdtempSync(join(parent, 'eventloom-postgres-'));
   try {
     const programs = copyPostgresBinaries(folder);
     const user = postgresUser();
