@@ -46,7 +46,7 @@ export class ActiveRun {
   /** The stream that is recorded: another one after each retry. */
   stream: HostedStream;
   /**
-   * How the run was started. Answers may continue another run, and a resume does: its id and the first position of its log
+   * The way the run was started. Answers may continue another run, and a resume does: its id and the first position of its log
    * are known once the run has begun.
    */
   readonly startKind: HostedStream['startKind'];
