@@ -13,7 +13,7 @@ export interface RunStream extends AsyncGenerator<Event, void, undefined> {
    */
   readonly offset: number;
   /**
-   * How the run is started: known from the parameters alone, before they are checked. Only a `message` surely starts a new
+   * The way the run is started: known from the parameters alone, before they are checked. Only a `message` surely starts a new
    * run: `answers` may continue the run that asked.
    *
    * @internal
