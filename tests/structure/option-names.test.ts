@@ -30,7 +30,7 @@ import { GcsArtifactService } from '@eventloom/artifacts/gcs';
 import { R2ArtifactService } from '@eventloom/artifacts/r2';
 import { EventloomClient } from '@eventloom/client';
 import { AgentChat } from '@eventloom/client/chat';
-import { LiveCall } from '@eventloom/client/live';
+import { AgentCall, LiveCall } from '@eventloom/client/live';
 import { createCloudflareServer } from '@eventloom/cloudflare';
 import { BaseTool, toError } from '@eventloom/core';
 import { EncryptedCredentialService } from '@eventloom/credentials';
@@ -107,6 +107,7 @@ const runner = new Runner({ appName: 'app', agent, sessionService });
 type Case = readonly [misspelt: string, meant: string, make: (options: never) => unknown];
 
 const CASES: Readonly<Record<string, Case>> = {
+  AgentCall: ['conect', 'connect', (options) => new AgentCall(undefined as never, options as never)],
   AgentChat: ['onEvnt', 'onEvent', (options) => new AgentChat(undefined as never, options)],
   a2a: ['agent', 'agents', (options: object) => a2a({ agents: { app: agent }, ...options })],
   RemoteA2AAgent: [
@@ -396,7 +397,7 @@ const MAX_KINDS = 3;
  * Options with another check: parameters of single calls, which are data of requests and refused with
  * InvalidRequestError, and the client of browsers, whose size is limited.
  */
-const CHECKED_OTHERWISE = /^(Runner\.|AgentChat$|EventloomClient$|LiveCall$)/;
+const CHECKED_OTHERWISE = /^(Runner\.|AgentC(hat|all)$|EventloomClient$|LiveCall$)/;
 /**
  * Options without a check, or whose fault is not reported to the caller: the default of a channel is a value of its
  * schema, the payload of a request is any JSON value, a long-running tool is always one, a request id is not an option

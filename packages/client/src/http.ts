@@ -114,20 +114,29 @@ export class HttpConnection {
   /** Waits before an attempt. @param attempt number of attempts in a row that failed; 0 and 1 do not wait */
   async wait(attempt: number, retryAfterMs = 0, signal?: AbortSignal): Promise<void> {
     const { firstDelayMs, maxDelayMs } = this.retry;
-    const delay = attempt <= 1 ? 0 : Math.min(maxDelayMs, firstDelayMs * 2 ** (attempt - 2));
-    const ms = Math.max(delay * (0.5 + Math.random() / 2), Math.min(retryAfterMs, MAX_RETRY_AFTER_MS));
-    if (ms > 0 && !signal?.aborted)
-      await new Promise<void>((resolve) => {
-        const done = (): void => {
-          clearTimeout(timer);
-          signal?.removeEventListener('abort', done);
-          resolve();
-        };
-        const timer = setTimeout(done, ms);
-        signal?.addEventListener('abort', done);
-      });
+    const delay = attempt <= 1 ? 0 : delayAfter(attempt - 1, firstDelayMs, maxDelayMs);
+    await pause(Math.max(delay, Math.min(retryAfterMs, MAX_RETRY_AFTER_MS)), signal);
     signal?.throwIfAborted();
   }
+}
+
+/** Returns the delay after a number of failures in a row, less a random part of up to half. */
+export function delayAfter(failures: number, firstDelayMs: number, maxDelayMs: number): number {
+  return Math.min(maxDelayMs, firstDelayMs * 2 ** (failures - 1)) * (0.5 + Math.random() / 2);
+}
+
+/** Resolves after this time, or when the signal fires. */
+export async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  if (ms <= 0 || signal?.aborted) return;
+  await new Promise<void>((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal?.addEventListener('abort', done);
+  });
 }
 
 /** Returns the query of an address; empty without values. */
