@@ -1,7 +1,7 @@
 import { DurableObjectArtifactService } from '@eventloom/artifacts/durable-object';
 import { R2ArtifactService } from '@eventloom/artifacts/r2';
 import { ConfigurationError } from '@eventloom/core';
-import type { EventloomServer, ServerLimits } from '@eventloom/server';
+import { DEFAULT_LIMITS, type EventloomServer, type ServerLimits } from '@eventloom/server';
 import { createSmallServer, isLiveRequest, mergeLimits } from '@eventloom/server/internal';
 import { DurableObjectAppState, DurableObjectSessionService } from '@eventloom/sessions/durable-object';
 import { acceptLive } from './accept-live.ts';
@@ -15,8 +15,9 @@ import { ObjectPlatform } from './object-platform.ts';
 /** Interval of the alarm while a run is active: an object without requests is evicted after a minute or two. */
 const KEEP_ALIVE_MS = 20_000;
 
-/** Lower than the defaults of a server process, because an object has 128 MB of memory. It has one user: the totals are the user's. */
-const OBJECT_LIMITS: Partial<ServerLimits> = {
+/** Lower than the defaults of a server process, because an object has 128 MB of memory. */
+const OBJECT_LIMITS: ServerLimits = {
+  ...DEFAULT_LIMITS,
   maxRuns: 100,
   maxRunsPerUser: Infinity,
   maxBodyBytesInFlight: 32 * 1024 * 1024,
@@ -27,6 +28,24 @@ const OBJECT_LIMITS: Partial<ServerLimits> = {
   // A client that answers no pings confirms what it has read only by sending something, which may take long: so more may wait for it.
   maxLiveWaitingBytes: 8 * 1024 * 1024,
 };
+
+/**
+ * Returns the limits of an object, which has one user: the totals are also those of the user. A request over them is
+ * refused with `USER_LIMIT`, which is no failure of the server.
+ */
+export function toObjectLimits(given: Partial<ServerLimits> | undefined): ServerLimits {
+  const limits = mergeLimits(OBJECT_LIMITS, given);
+  return {
+    ...limits,
+    maxRunsPerUser: Math.min(limits.maxRuns, limits.maxRunsPerUser),
+    maxQueuedRequestsPerUser: Math.min(limits.maxQueuedRequests, limits.maxQueuedRequestsPerUser),
+    maxBodyBytesInFlightPerUser: Math.min(limits.maxBodyBytesInFlight, limits.maxBodyBytesInFlightPerUser),
+    maxResponseCharsPerUser: Math.min(limits.maxResponseChars, limits.maxResponseCharsPerUser),
+    // No timer keeps the object in memory: ended runs are read from their sessions, and the alarm looks for unfinished runs.
+    maxKeptRuns: 0,
+    unfinishedRunsEveryMs: 0,
+  };
+}
 
 /**
  * The Durable Object of one user of one app. Holds the sessions, the user's state and the runs, and serves the routes that name this
@@ -90,8 +109,7 @@ export class UserObject<Env extends CloudflareBindings> {
       authenticate: authenticate?.(env) && ((request) => forwardedOf(request)?.user),
       runConfig: runConfig?.(env),
       webhooks: webhooks?.(env),
-      // No timer keeps the object in memory: ended runs are read from their sessions, and the alarm looks for unfinished runs.
-      limits: { ...mergeLimits(OBJECT_LIMITS, limits), maxKeptRuns: 0, unfinishedRunsEveryMs: 0 },
+      limits: toObjectLimits(limits),
     });
     // A failure is reported to the first request, which awaits the same promise or tries again.
     this.#begun().catch(() => undefined);

@@ -141,7 +141,12 @@ test('the default limit of runs applies if the option is undefined', async () =>
   await Promise.all([open(user), ...sessions.map((sessionId) => open(user, sessionId))]);
   const runs = sessions.map((sessionId) => tell('wait', user, sessionId));
   await runs[0];
-  await expect.poll(async () => (await tell('hello', user, 's', '/run')).status).toBe(503);
+  await expect
+    .poll(async () => {
+      const response = await tell('hello', user, 's', '/run');
+      return { status: response.status, text: await response.text() };
+    })
+    .toEqual({ status: 429, text: expect.stringContaining('the user may have 100 runs in flight') });
   await runInDurableObject(objectOf(user), () => waiting.gate.resolve());
   const texts = await Promise.all(runs.map(async (run) => (await run).text()));
   expect(texts.filter((text) => text.includes('one two three'))).toHaveLength(100);
