@@ -386,13 +386,19 @@ describe.each([
     await third.getByRole('log').getByText('Stopped', { exact: true }).waitFor();
     await notStopped.waitFor({ state: 'detached' });
     expect(await third.getByRole('log').getByRole('alert').count()).toBe(0);
+    const { page: again } = await visit(url.replace('session=first', 'session=second'));
+    const unfinished = again.getByRole('region', { name: 'Unfinished run' });
+    await unfinished.getByRole('button', { name: 'Take up' }).waitFor();
+    expect(await violations(again)).toEqual([]);
+    await keepPicture(again, `${pictures}-unfinished`);
     await page.goto(url.replace('session=first', 'session=fourth'));
     await page.getByRole('tab', { name: 'Runs' }).click();
     // Their leases expire, and the page reads the list at intervals.
     await expect.poll(() => page.getByText('unfinished, can be resumed').count()).toBe(2);
     await keepPicture(page, `${pictures}-lost-runs`);
     const runs = page.locator('.open-run');
-    await runs.filter({ hasText: 'second' }).getByRole('button', { name: 'Close' }).click();
+    await unfinished.getByRole('button', { name: 'Close the run' }).click();
+    await again.getByRole('status').getByText('reconnecting').waitFor({ state: 'detached' });
     await expect.poll(() => runs.count()).toBe(1);
     await runs.filter({ hasText: 'first' }).getByRole('button', { name: 'Take up' }).click();
     await page.getByRole('log').getByText('The sky is blue.').waitFor();

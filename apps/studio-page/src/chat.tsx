@@ -19,6 +19,7 @@ import {
 } from './saved-artifacts.tsx';
 import { type AppAgent, messageOf } from './studio-client.ts';
 import { type ShownRequest, useAnswers } from './use-answers.ts';
+import { UnfinishedRun } from './unfinished-run.tsx';
 import { useEnd } from './use-end.ts';
 import type { VoiceCall } from './voice.tsx';
 
@@ -241,6 +242,7 @@ export function Chat({
               <i />
             </p>
           )}
+          {isRunning && !isPast && <UnfinishedRun place={place} status={status} />}
           {shownRequests.length > 0 && (
             <div className="requests" ref={forms}>
               {canSpeak && isAskedInCall && isIdle && (
