@@ -6,6 +6,7 @@ import {
   type FunctionCall,
   type InvocationContext,
   type LiveLlmResponse,
+  type LlmResponse,
   type Part,
   type Transcription,
 } from '@eventloom/core';
@@ -94,7 +95,8 @@ export class ResponseEvents {
       }
     }
     const text = textOf(whole);
-    if (text !== '' && text !== flushed) yield this.#wholeText({ role, parts: whole });
+    if (text !== '' && text !== flushed)
+      yield this.#wholeText({ ...this.#text?.finish(), ...this.#others, content: { role, parts: whole } });
     if (others.length === 0) return;
     if (!this.#heard.awaitsWhole) yield* this.#heard.flush();
     yield* this.#flushText(false);
@@ -114,26 +116,27 @@ export class ResponseEvents {
     const content = { role, parts: [part] };
     this.#responseId ??= `r-${this.#context.platform.newUuid()}`;
     this.#text ??= new ResponseAggregator();
-    this.#text.add({ content: { role, parts: [{ ...part }] } });
+    this.#text.add({ ...this.#others, content: { role, parts: [{ ...part }] } });
     return this.#create({ ...authorOf(role), content, partial: true, responseId: this.#responseId });
   }
 
   *#flushText(isInterrupted: boolean): Generator<Event, void, void> {
-    const content = this.#text?.finish().content;
-    if (!content?.parts?.length) return;
-    if (this.#awaitsWhole) this.#flushedText = textOf(content.parts);
-    yield this.#wholeText(content, isInterrupted);
+    const reply = this.#text?.finish();
+    this.#text = undefined;
+    if (!reply?.content?.parts?.length) return;
+    if (this.#awaitsWhole) this.#flushedText = textOf(reply.content.parts);
+    yield this.#wholeText(reply, isInterrupted);
   }
 
-  /** Ends the open text with the event of the whole. */
-  #wholeText(content: Content, isInterrupted = false): Event {
-    const { role = 'model' } = content;
+  /** Ends the open text with the event of the whole, which has the other fields of the responses with its text. */
+  #wholeText(reply: LlmResponse, isInterrupted = false): Event {
+    const role = reply.content?.role ?? 'model';
     const responseId = this.#responseId ?? `r-${this.#context.platform.newUuid()}`;
     this.#text = undefined;
     this.#responseId = undefined;
     this.#awaitsWhole = false;
     const interrupted = isInterrupted ? { interrupted: true } : {};
-    return this.#create({ ...authorOf(role), content, responseId, ...interrupted });
+    return this.#context.createEvent({ ...reply, ...authorOf(role), responseId, ...interrupted });
   }
 
   #event(role: string, parts: Part[]): Event {

@@ -1,4 +1,4 @@
-import type { Event } from '@eventloom/core';
+import { contentText, type Event } from '@eventloom/core';
 import { expect, test } from 'vitest';
 import { FunctionTool } from '@eventloom/tools';
 import { call, END, user } from './fixtures/live-messages.ts';
@@ -245,14 +245,47 @@ test('runLive throws for a queue that served another run, and for a resumable ru
   ).rejects.toMatchObject({ code: 'CONFIGURATION' });
 });
 
-test('a field such as modelVersion is on the events of its response, and not on later ones', async () => {
-  const customMetadata = { shard: 3 };
-  const { queue, stream } = await liveScenario({
-    model: [[{ heard: 'content' }, { ...text('Hello'), modelVersion: 'v1', customMetadata }, END]],
+test('the events of a text have the other fields of its responses, and none of a later response', async () => {
+  const [first, second] = [{ modelVersion: 'v1', customMetadata: { shard: 3 } }, { modelVersion: 'v2' }];
+  const last = { modelVersion: 'v3', avgLogprobs: -1 };
+  const { queue, stream, stored } = await liveScenario({
+    model: [
+      [{ heard: 'content' }, { ...text('Hello'), ...first }, { ...text(' you'), ...second }, { ...END, ...last }],
+    ],
   });
   queue.sendContent(user('hi'));
-  const [, chunk, whole, end] = await readTurns(stream, queue);
-  expect(chunk).toMatchObject({ partial: true, modelVersion: 'v1', customMetadata });
-  expect(whole?.content).toBeDefined();
-  for (const event of [whole, end]) expect(Object.keys(event ?? {})).not.toContain('modelVersion');
+  const fields = ({ content, modelVersion, avgLogprobs, customMetadata }: Event): unknown => [
+    contentText(content),
+    { modelVersion, avgLogprobs, customMetadata },
+  ];
+  const wholeAndEnd = [
+    ['Hello you', { ...first, ...second }],
+    ['', last],
+  ];
+  const events = await readTurns(stream, queue);
+  expect(events.slice(1).map(fields)).toEqual([['Hello', first], [' you', second], ...wholeAndEnd]);
+  expect((await stored()).slice(1).map(fields)).toEqual(wholeAndEnd);
+});
+
+test('a whole text that follows its pieces has their other fields and its own', async () => {
+  const { queue, stream } = await liveScenario({
+    model: [
+      [
+        { heard: 'content' },
+        { ...text('Hel'), partial: true, modelVersion: 'v1' },
+        { ...text('Hello'), partial: false, avgLogprobs: -1 },
+        END,
+        { ...text('Bye'), partial: false },
+        END,
+      ],
+    ],
+  });
+  queue.sendContent(user('hi'));
+  const events = await readTurns(stream, queue, 2);
+  const wholes = events.filter(({ content, partial, author }) => content && !partial && author !== 'user');
+  expect(wholes).toMatchObject([
+    { content: { parts: [{ text: 'Hello' }] }, modelVersion: 'v1', avgLogprobs: -1 },
+    { content: { parts: [{ text: 'Bye' }] } },
+  ]);
+  expect(Object.keys(wholes[1] ?? {})).not.toContain('modelVersion');
 });
