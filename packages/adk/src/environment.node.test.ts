@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
 import { FakeGeminiServer, jsonReply, wireResponse } from '@eventloom/testing/fake-gemini';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { Gemini, geminiInitParams, InMemoryRunner, LlmAgent, LLMRegistry, type GeminiParams } from './index.ts';
 import { describeDotEnv, findVariable } from './node/environment.ts';
 
 function folderWith(dotEnv?: string): string {
@@ -56,6 +57,97 @@ describe('findVariable', () => {
 
   test('returns undefined without a file', () => {
     expect(findVariable('GEMINI_API_KEY', {}, folderWith())).toBeUndefined();
+  });
+});
+
+type Variables = Readonly<Record<string, string>>;
+
+const THREE_KEYS = { GEMINI_API_KEY: 'third', GOOGLE_API_KEY: 'second', GOOGLE_GENAI_API_KEY: 'first' };
+const PLACE = { GOOGLE_CLOUD_PROJECT: 'p', GOOGLE_CLOUD_LOCATION: 'l' };
+const ON_VERTEX_AI = { ...PLACE, GOOGLE_GENAI_USE_VERTEXAI: 'true' };
+const IN_PLACE = { vertexai: true, project: 'p', location: 'l', apiKey: undefined };
+
+/** Gives this process only these variables of models, and a folder with this file `.env` or without one. */
+function useEnvironment(variables: Variables, dotEnv?: string): void {
+  const all = [...Object.keys({ ...THREE_KEYS, ...ON_VERTEX_AI }), 'GOOGLE_GENAI_USE_ENTERPRISE'];
+  for (const name of all) vi.stubEnv(name, variables[name]);
+  vi.spyOn(process, 'cwd').mockReturnValue(folderWith(dotEnv));
+}
+
+describe('the settings of a Gemini', () => {
+  afterEach(() => {
+    vi.unstubAllEnvs();
+    vi.restoreAllMocks();
+  });
+
+  test.each<[title: string, variables: Variables, given: GeminiParams, settings: GeminiParams]>([
+    ['have no key without a variable', {}, {}, { vertexai: false, apiKey: undefined }],
+    ['take GOOGLE_GENAI_API_KEY before the other keys', THREE_KEYS, {}, { vertexai: false, apiKey: 'first' }],
+    [
+      'take GOOGLE_API_KEY before GEMINI_API_KEY',
+      { ...THREE_KEYS, GOOGLE_GENAI_API_KEY: '' },
+      {},
+      { apiKey: 'second' },
+    ],
+    ['take GEMINI_API_KEY if it is the only key', { GEMINI_API_KEY: 'third' }, {}, { apiKey: 'third' }],
+    ['take a key of the program before those of variables', THREE_KEYS, { apiKey: 'own' }, { apiKey: 'own' }],
+    ['name Vertex AI with GOOGLE_GENAI_USE_VERTEXAI=true', { ...ON_VERTEX_AI, ...THREE_KEYS }, {}, IN_PLACE],
+    [
+      'name Vertex AI with GOOGLE_GENAI_USE_VERTEXAI=1',
+      { ...ON_VERTEX_AI, GOOGLE_GENAI_USE_VERTEXAI: '1' },
+      {},
+      IN_PLACE,
+    ],
+    [
+      'name Vertex AI with GOOGLE_GENAI_USE_ENTERPRISE=TRUE',
+      { ...PLACE, GOOGLE_GENAI_USE_ENTERPRISE: 'TRUE' },
+      {},
+      IN_PLACE,
+    ],
+    [
+      'read GOOGLE_GENAI_USE_ENTERPRISE before GOOGLE_GENAI_USE_VERTEXAI',
+      { ...ON_VERTEX_AI, GOOGLE_GENAI_USE_ENTERPRISE: 'false', GEMINI_API_KEY: 'third' },
+      {},
+      { vertexai: false, apiKey: 'third' },
+    ],
+    [
+      'do not name Vertex AI with another value',
+      { ...ON_VERTEX_AI, GOOGLE_GENAI_USE_VERTEXAI: 'no' },
+      {},
+      { vertexai: false },
+    ],
+    ['take the place of variables if the program names Vertex AI', PLACE, { vertexai: true }, IN_PLACE],
+    [
+      'take a place of the program before that of variables',
+      ON_VERTEX_AI,
+      { project: 'own', location: 'here' },
+      { ...IN_PLACE, project: 'own', location: 'here' },
+    ],
+  ])('%s', (_title, variables, given, settings) => {
+    useEnvironment(variables);
+    expect(geminiInitParams(given)).toMatchObject(settings);
+  });
+
+  test('take a variable of the process before one of .env, and the others from .env', () => {
+    useEnvironment({ GOOGLE_CLOUD_LOCATION: 'of-the-process' }, 'GOOGLE_CLOUD_LOCATION=l\nGOOGLE_CLOUD_PROJECT=p\n');
+    expect(geminiInitParams({ vertexai: true })).toMatchObject({ ...IN_PLACE, location: 'of-the-process' });
+  });
+
+  test.each(['GOOGLE_CLOUD_PROJECT', 'GOOGLE_CLOUD_LOCATION'])('require %s on Vertex AI', (name) => {
+    useEnvironment({ ...ON_VERTEX_AI, [name]: '' });
+    expect(() => new Gemini()).toThrow(`or set ${name}`);
+  });
+
+  test.each<[title: string, make: () => unknown]>([
+    ['a Gemini', () => new Gemini({ model: 'gemini-2.5-flash' })],
+    ['a model of LLMRegistry', () => LLMRegistry.newLlm('gemini-2.5-flash')],
+    [
+      'a model that an agent names',
+      () => new InMemoryRunner({ agent: new LlmAgent({ name: 'helper' }) }).models?.('gemini-2.5-flash'),
+    ],
+  ])('select Vertex AI for %s by the file .env', (_title, make) => {
+    useEnvironment({}, 'GOOGLE_GENAI_USE_VERTEXAI=TRUE\nGOOGLE_CLOUD_PROJECT=p\nGOOGLE_CLOUD_LOCATION="l"\n');
+    expect(make()).toMatchObject({ vertexai: true, project: 'p', location: 'l' });
   });
 });
 
