@@ -14,6 +14,7 @@ class Silent extends adk.BaseAgent {
 }
 const agent = new Silent({ name: 'silent' });
 class Observer extends adk.BasePlugin {}
+abstract class Unlisted extends adk.BaseLlm {}
 const router = () => 'silent';
 
 describe('a name of the ADK refuses an input that cannot work, and says what to write', () => {
@@ -31,7 +32,37 @@ describe('a name of the ADK refuses an input that cannot work, and says what to 
     [
       'LLMRegistry.register with a class without names',
       () => adk.LLMRegistry.register(class Nameless {} as never),
-      'LLMRegistry.register: Nameless has no list supportedModels of names and patterns; write static override readonly supportedModels = [/^my-model-/]',
+      'LLMRegistry.register: Nameless has no list supportedModels with names or patterns; write static override readonly supportedModels = [/^my-model-/]',
+    ],
+    [
+      'LLMRegistry.register with a class that has the empty list of BaseLlm',
+      () => adk.LLMRegistry.register(Unlisted as never),
+      'LLMRegistry.register: Unlisted has no list supportedModels with names or patterns; write static override readonly supportedModels = [/^my-model-/]',
+    ],
+    [
+      'PluginManager with another value as plugin',
+      () => make('PluginManager', [new Observer('o'), 5]),
+      'PluginManager: plugins[1]: expected a plugin, got the number 5; write plugins: [new LoggingPlugin()]',
+    ],
+    [
+      'State with another value than an object',
+      () => make('State', 5),
+      "State: expected an object, got the number 5; write new State({ city: 'Oslo' })",
+    ],
+    [
+      'State with null as its changes',
+      () => make('State', {}, null),
+      "State: expected an object, got null; write new State({ city: 'Oslo' })",
+    ],
+    [
+      'Workflow with a chain that leads nowhere',
+      () => new adk.Workflow({ name: 'w', edges: [['START']] }),
+      `Workflow "w": no edge leads from START to a node; write edges: [['START', first]]`,
+    ],
+    [
+      'Graph without edges',
+      () => new adk.Graph([]).validate(),
+      "no edge leads from START to a node; write edges: [['START', first]]",
     ],
     [
       'node with a misspelt option of its retries',
@@ -221,7 +252,7 @@ describe('a name of the ADK refuses an input that cannot work, and says what to 
 
 /** Names that only the runtime constructs or calls, with values that it checked itself. */
 const OF_THE_RUNTIME =
-  /Error$|^(?:ActiveStreamingTool|BaseCodeExecutor|CallbackContext|Context|NodeContext|State|ToolContext|hasTrailingCodeExecutionResult|mergeStates)$/;
+  /Error$|^(?:ActiveStreamingTool|BaseCodeExecutor|CallbackContext|Context|NodeContext|ToolContext|hasTrailingCodeExecutionResult|mergeStates)$/;
 const VALUES: readonly (readonly unknown[])[] = [[], [null], [5], ['x'], [{}], [[]], [() => 1]];
 
 describe('an argument of any kind', () => {

@@ -43,10 +43,11 @@ export class LLMRegistry {
         `LLMRegistry.register: expected a class that extends BaseLlm, got ${describeKind(type)}; write LLMRegistry.register(MyModel)`,
       );
     const names: unknown = type.supportedModels;
-    const isNamed = Array.isArray(names) && names.every((name) => typeof name === 'string' || name instanceof RegExp);
-    if (!isNamed)
+    const isName = (name: unknown): boolean => typeof name === 'string' || name instanceof RegExp;
+    // A class without its own list has the empty one of BaseLlm.
+    if (!Array.isArray(names) || names.length === 0 || !names.every(isName))
       throw new ConfigurationError(
-        `LLMRegistry.register: ${type.name || 'the class'} has no list supportedModels of names and patterns; write static override readonly supportedModels = [/^my-model-/]`,
+        `LLMRegistry.register: ${type.name || 'the class'} has no list supportedModels with names or patterns; write static override readonly supportedModels = [/^my-model-/]`,
       );
     for (const name of type.supportedModels) {
       const [source, flags] = name instanceof RegExp ? [name.source, name.flags] : [name, ''];

@@ -8,7 +8,6 @@ import {
 } from '@eventloom/core';
 import { type PluginHook, PluginManager, wrongOption } from '@eventloom/core/internal';
 import { checkPluginCallbacks, RunnerPlugin } from './base-plugin.ts';
-import { requireArgument } from './check-arguments.ts';
 import { askCallbacks, type NodeCallbacks } from './workflow/node-callbacks.ts';
 
 /** The parameters of a callback of plugins. */
@@ -27,15 +26,9 @@ export class AdkPluginManager extends PluginManager {
   /** The name of the class in error messages. */
   static override readonly name: string = 'PluginManager';
 
-  /** @throws ConfigurationError for a value that is not a list of plugins */
+  /** @throws ConfigurationError for a value that is not a list of plugins, and for a plugin with a callback that no run calls */
   constructor(plugins: readonly BasePlugin[] = []) {
-    requireArgument(
-      Array.isArray(plugins),
-      'PluginManager',
-      'a list of plugins',
-      plugins,
-      'new PluginManager([new LoggingPlugin()])',
-    );
+    checkPluginCallbacks('PluginManager', plugins);
     super(plugins);
   }
 

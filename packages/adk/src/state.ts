@@ -1,4 +1,6 @@
 import { ConfigurationError, createEventActions, State } from '@eventloom/core';
+import { isRecord } from '@eventloom/core/internal';
+import { requireArgument } from './check-arguments.ts';
 import { isInstanceOf } from './class-checks.ts';
 
 /** State that belongs to no run. */
@@ -13,13 +15,15 @@ class DetachedState extends State {
   /**
    * @param value the state; each write changes it
    * @param delta changes of the state that are not stored yet; each write is added
-   * @throws ConfigurationError for a schema, which only nodes of a workflow check
+   * @throws ConfigurationError for another value than an object, and for a schema, which only nodes of a workflow check
    */
   constructor(value: Record<string, unknown> = {}, delta: Record<string, unknown> = {}, schema?: undefined) {
     if (schema !== undefined)
       throw new ConfigurationError(
         'State: a schema is checked in the nodes of a workflow only; write stateSchema in the options of the node',
       );
+    for (const each of [value, delta])
+      requireArgument(isRecord(each), 'State', 'an object', each, "new State({ city: 'Oslo' })");
     const actions = createEventActions();
     actions.stateDelta = delta;
     super(Object.assign(value, delta), actions);

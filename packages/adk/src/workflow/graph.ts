@@ -168,6 +168,8 @@ function checkNames(nodes: readonly BaseNode[]): void {
 }
 
 function checkReach(nodes: readonly BaseNode[], edges: readonly Edge[]): void {
+  if (edges.length === 0)
+    throw new ConfigurationError("no edge leads from START to a node; write edges: [['START', first]]");
   const reached = new Set([START.name]);
   for (const name of reached)
     for (const { fromNode, toNode } of edges) if (fromNode.name === name) reached.add(toNode.name);
