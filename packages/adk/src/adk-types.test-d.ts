@@ -1,6 +1,7 @@
 import { expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
 import {
+  AgentTool,
   type AgentToolConfig,
   type AppOptions,
   type AuthConfig,
@@ -9,8 +10,10 @@ import {
   type BaseAgentConfig,
   BaseCodeExecutor,
   type BasePolicyEngine,
+  BaseTool,
   BuiltInCodeExecutor,
   type CodeExecutionResult,
+  type Context,
   type CreateEventParams,
   type Event,
   ExampleTool,
@@ -24,6 +27,7 @@ import {
   LlmAgent,
   type LlmResponse,
   LoggingPlugin,
+  LongRunningFunctionTool,
   type LoopAgentConfig,
   type MemoryEntry,
   type PolicyCheckResult,
@@ -84,6 +88,45 @@ test('the rule of a confirmation is named by the schema of the parameters', () =
   const execute = ({ amount }: { amount: number }): number => amount;
   void (() =>
     new FunctionTool({ name: 'pay', description: 'Pays.', parameters, execute, requireConfirmation: isLarge }));
+});
+
+test('a program calls tools with the context of a callback or a tool', () => {
+  const callTool = (tool: BaseTool, context: Context): unknown => tool.runAsync({ args: {}, toolContext: context });
+  const parameters = z.object({ subject: z.string() });
+  const run = async ({ subject }: { subject: string }, toolContext?: Context): Promise<unknown> => {
+    if (!toolContext) return undefined;
+    const agent = new LlmAgent({ name: 'writer' });
+    const write = await new AgentTool({ agent }).runAsync({ args: { request: subject }, toolContext });
+    const options = { name: 'note', description: 'Notes it.', parameters, execute: run };
+    await new FunctionTool(options).runAsync({ args: {}, toolContext });
+    await new LongRunningFunctionTool(options).runAsync({ args: {}, toolContext });
+    return write;
+  };
+  void (() => new LlmAgent({ name: 'a', beforeAgentCallback: (context) => void callTool(new Own(), context) }));
+  class Own extends BaseTool {
+    constructor() {
+      super({ name: 'own', description: 'Does it.' });
+    }
+
+    override async runAsync({ args, toolContext }: RunAsyncToolRequest): Promise<unknown> {
+      return toolContext.emit(args);
+    }
+  }
+  class Noting extends FunctionTool<typeof parameters> {
+    override async runAsync(request: RunAsyncToolRequest): Promise<unknown> {
+      return await super.runAsync(request);
+    }
+  }
+  class Passing extends FunctionTool {
+    override runAsync(request: { args: Record<string, unknown>; toolContext: Context }): unknown {
+      return super.runAsync(request);
+    }
+  }
+  // @ts-expect-error: a class of a tool has runAsync.
+  class Empty extends BaseTool {}
+  void (() => new LlmAgent({ name: 'a', tools: [new Own(), new AgentTool({ agent: new LlmAgent({ name: 'b' }) })] }));
+  expectTypeOf([callTool, run, Own, Noting, Passing, Empty]).toBeArray();
+  expectTypeOf<FunctionTool>().toExtend<BaseTool>();
 });
 
 test('classes of the program extend services, plugins and executors', () => {

@@ -139,10 +139,16 @@ export { AdkInMemoryRunner as InMemoryRunner } from './in-memory-runner.ts';
 // Tools
 export type { BaseToolParams, RunAsyncToolRequest, ToolPredicate } from '@eventloom/core';
 export type { AdkToolProcessLlmRequest as ToolProcessLlmRequest, RequireConfirmation } from './adk-types.ts';
-export { BaseTool, BaseToolset } from '@eventloom/core';
+export { BaseToolset } from '@eventloom/core';
 export { isBaseTool, isBaseToolset } from '@eventloom/core/internal';
 export type { AdkAgentToolConfig as AgentToolConfig } from './adk-types.ts';
-export { AgentTool, exitLoop as EXIT_LOOP, ExitLoopTool } from '@eventloom/multi-agent';
+export {
+  AdkAgentTool as AgentTool,
+  AdkBaseTool as BaseTool,
+  AdkFunctionTool as FunctionTool,
+  AdkLongRunningTool as LongRunningFunctionTool,
+} from './tools.ts';
+export { exitLoop as EXIT_LOOP, ExitLoopTool } from '@eventloom/multi-agent';
 export { isAgentTool } from './agent-guards.ts';
 export type {
   SchemaLike,
@@ -152,15 +158,7 @@ export type {
   ToolInputParameters,
   ToolOptions,
 } from '@eventloom/tools';
-export {
-  FunctionTool,
-  isFunctionTool,
-  LOAD_MEMORY,
-  LoadMemoryTool,
-  LongRunningFunctionTool,
-  PRELOAD_MEMORY,
-  PreloadMemoryTool,
-} from '@eventloom/tools';
+export { isFunctionTool, LOAD_MEMORY, LoadMemoryTool, PRELOAD_MEMORY, PreloadMemoryTool } from '@eventloom/tools';
 
 // Tools that work in the background
 export type { BackgroundPort, BackgroundToolParams } from './background-tool.ts';

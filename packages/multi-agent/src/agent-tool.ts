@@ -171,7 +171,8 @@ export class AgentTool extends BaseTool {
     const refusal = await refuseUnlessConfirmed(this.#requireConfirmation, checked.value, toolContext, this.name);
     if (refusal) return refusal;
     const reply = new AgentReply(this.name, actions);
-    const pass = (event: Event): Promise<void> => toolContext.emitEvent(event);
+    // The context of a callback, which a program of `@eventloom/adk` may give, shows no events.
+    const pass = async (event: Event): Promise<void> => toolContext.emitEvent?.(event);
     const stream = this.streamInner ? new InnerStream(pass) : undefined;
     const enclosure = enclosedBranch(invocationContext.branch, this.agent.name, functionCallId);
     const events = invocationContext.runSubInvocation({

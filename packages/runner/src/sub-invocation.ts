@@ -68,7 +68,8 @@ export async function* runSubInvocation(
       const committed = waits ? await inTurn(async () => own.commit(event)) : await own.commit(event);
       if (committed.partial !== true || request.streaming) yield committed;
     }
-    isWaiting = context.isPaused && (request.caller?.canContinue ?? true);
+    // A program of `@eventloom/adk` may give the context of a callback, which cannot wait and has no `canContinue`.
+    isWaiting = context.isPaused && (!request.caller || request.caller.canContinue);
     if (isWaiting) {
       parent.pause();
       request.onPause?.();

@@ -211,7 +211,8 @@ export class FunctionTool<P extends ToolInputParameters = undefined> extends Bas
     const rule = this.#requireConfirmation;
     const refusal = rule === false ? undefined : await refuseUnlessConfirmed(rule, args, toolContext, this.name);
     if (refusal) return refusal;
-    if (this.hasInputStream) await toolContext.began();
+    // The context of a callback, which a program of `@eventloom/adk` may give, has no input.
+    if (this.hasInputStream) await toolContext.began?.();
     return this.#call(args, toolContext);
   }
 

@@ -24,7 +24,8 @@ export async function streamResult(generator: Chunks, toolContext: ToolContext):
       if (next.done === true) return value === undefined ? (final ? final.value : joined(chunks)) : value;
       final = isFinalToolResult(value) ? value : undefined;
       if (final) continue;
-      const taken = toolContext.emit(value);
+      // The context of a callback, which a program of `@eventloom/adk` may give, streams nothing.
+      const taken = toolContext.emit?.(value) ?? true;
       chunks.push(typeof value === 'string' ? value : copyOf(value));
       if (!(await taken)) break;
     }

@@ -81,7 +81,8 @@ export class NodeTool extends OpenCallTool {
         throw new ConfigurationError(
           `node "${this.node.name}" asks a person, and this run cannot wait: write resumable: true in the options of the runner`,
         );
-      if (event.content ?? event.errorCode ?? event.output) await toolContext.emitEvent(event);
+      // The context of a callback, which a program may give, shows no events.
+      if (event.content ?? event.errorCode ?? event.output) await toolContext.emitEvent?.(event);
     }
     if (toolContext.isPaused) return undefined;
     return output === undefined ? { result: null } : output;
