@@ -30,7 +30,8 @@ interface ActiveRunParams {
 
 /**
  * Number of characters that a run appends before other work runs: a few events at first, so that its beginning is sent immediately, then
- * twice as many each time, up to the length of one write of a reader, so that the client reads while the run produces more.
+ * twice as many each time, up to the length of one write of a reader, so that the client reads while the run produces more. The runs
+ * of a user share that length.
  */
 const CHARS_OF_FIRST_SLICE = 2 * 1024;
 const MAX_CHARS_PER_SLICE = 64 * 1024;
@@ -107,8 +108,11 @@ export class ActiveRun {
     return begun.promise;
   }
 
-  /** Records the events of the stream until its end, with or without readers. Throws the error of the run. */
-  async record(timers: Pick<Platform, 'schedule'>): Promise<void> {
+  /**
+   * Records the events of the stream until its end, with or without readers. Throws the error of the run.
+   * @param runsOfUser returns the number of active runs of the user, who share the longest slice
+   */
+  async record(timers: Pick<Platform, 'schedule'>, runsOfUser: () => number): Promise<void> {
     const { log, stream } = this;
     let charsOfSlice = CHARS_OF_FIRST_SLICE;
     let charsLeft = charsOfSlice;
@@ -118,7 +122,8 @@ export class ActiveRun {
       if (this.stopReason && event.partial !== true) this.abort(this.stopReason);
       if (charsLeft > 0) continue;
       // An agent that never waits would otherwise block all readers and all other runs.
-      charsOfSlice = Math.min(2 * charsOfSlice, MAX_CHARS_PER_SLICE);
+      const mostChars = Math.max(MAX_CHARS_PER_SLICE / runsOfUser(), CHARS_OF_FIRST_SLICE);
+      charsOfSlice = Math.min(2 * charsOfSlice, mostChars);
       charsLeft = charsOfSlice;
       await new Promise<void>((resolve) => void timers.schedule(0, resolve));
     }

@@ -14,6 +14,7 @@ import { ServerBusyError, TooManyReadersError, UserLimitError } from '../errors.
 import { keptOf, KEY, readAll, readerOf, readLog, say, setUp, turn } from './fixtures/played-runs.ts';
 import type { RunLog } from './run-log.ts';
 import { NUMBERED_SSE_FRAMES, SSE_HEARTBEAT } from '../http/run-response.ts';
+import { RequestQuota } from '../http/user-quotas.ts';
 
 describe('a run', () => {
   test('is read from its first event to its end', async () => {
@@ -410,6 +411,24 @@ describe('the hub', () => {
     await platform.nextTimer();
     expect(log.count).toBe(2);
   });
+
+  test.each([
+    { runsOfUser: 1, pauses: 6 },
+    { runsOfUser: 32, pauses: 64 },
+  ])(
+    'shares the time of a user between the runs: $runsOfUser of them, $pauses pauses',
+    async ({ runsOfUser, pauses }) => {
+      const { play, platform, quotas } = setUp();
+      new RequestQuota(quotas, KEY.userId).count('runs', runsOfUser);
+      const log = play(Array.from({ length: 64 }, () => say('x'.repeat(1000))));
+      let paused = 0;
+      for (const ended = log.ended.then(() => 'ended'); ; paused++) {
+        if ((await Promise.race([platform.nextTimer(), ended])) === 'ended') break;
+        platform.advance(0);
+      }
+      expect(paused).toBe(pauses);
+    },
+  );
 
   test('lets other work run while an agent only stores its progress', async () => {
     const { hub, play, platform } = setUp();

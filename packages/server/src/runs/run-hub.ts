@@ -75,6 +75,7 @@ export class RunHub {
   /** The bounds of the configs of all runs; undefined if there are none. */
   readonly #bounds: RunBounds | undefined;
   readonly #relay: RunRelay | undefined;
+  readonly #quotas: UserQuotas;
   /** The logs of all runs, including finished runs that can still be read. */
   readonly #memory: RunMemory;
   /** The active runs, by `runName`. */
@@ -84,12 +85,13 @@ export class RunHub {
   #isDraining = false;
 
   constructor(options: RunHubOptions) {
-    const { platform, limits, report, relay, runners = [], onUnfinishedRuns = 'resume' } = options;
+    const { platform, limits, quotas, report, relay, runners = [], onUnfinishedRuns = 'resume' } = options;
     this.platform = platform;
     this.limits = limits;
     this.#bounds = boundsOf(limits);
     this.report = report;
     this.#relay = relay;
+    this.#quotas = quotas;
     this.#memory = new RunMemory(platform, limits);
     this.readers = new RunReaders(options);
     this.follower = new RunFollower(this, this.#memory, options);
@@ -192,12 +194,13 @@ export class RunHub {
     runner: HostedRunner,
     { finishesOpenRun, quota }: Pick<StartOptions, 'quota'> & { readonly finishesOpenRun: boolean },
   ): Promise<void> {
-    const { log } = run;
+    const { log, key } = run;
+    const runsOfUser = (): number => Math.max(this.#quotas.users.get(key.userId)?.runs ?? 0, 1);
     let end: LogEnd = { kind: 'completed' };
     try {
       for (let tries = 1; ; tries++) {
         try {
-          await run.record(this.platform);
+          await run.record(this.platform, runsOfUser);
           if (run.stream.failure) throw run.stream.failure;
           break;
         } catch (thrown) {
