@@ -60,6 +60,12 @@ test.each([
   String.raw`/\s*,\s*/`,
   String.raw`/(\{+)([^{}]*)(\}+)/g`,
   String.raw`/^(?:\w+\.?)+@/`,
+  '/<a[^b]*b/',
+  String.raw`/<!(?:[^>x]|\\>)*?x/`,
+  String.raw`/projects\/.+\/locations\/.+\/endpoints\/.+/`,
+  String.raw`/^projects\/.+\/locations\/.+\/endpoints\//`,
+  String.raw`/ab.*(?<!cd)$/`,
+  String.raw`/ab(?=.*cd$)/gi`,
   'RegExp("a+$")',
   'const A = "a"; const B = `${A}+`; new RegExp(`${B}$`, "u")',
 ])('%s is reported', (text) => {
@@ -80,6 +86,11 @@ test.each([
   // Each run of white space is read once, because the word before it has no white space.
   '/```json\\s*\\n/',
   String.raw`/\s*x/y`,
+  '/<a[^<]*b/',
+  '/(?:<a)+b/y',
+  '/(?<=<a)b|<a<a$/m',
+  String.raw`/projects\/[^/]+\/locations\/[^/]+\/endpoints\/.+/`,
+  String.raw`/\bab\b|^ab{2,3}$/i`,
   'const A = `a`; new RegExp(`^${A}+$`, "u")',
 ])('%s passes', (text) => {
   expect(superLinearPatterns([file(text)])).toEqual([]);
@@ -97,9 +108,10 @@ test('an allowance is for its file and its pattern, and is reported if it is unu
 });
 
 test('the reason for a report names the kind of growth', () => {
-  expect(patternsOf(file('/^(a+)+$/; /a+$/')).map(superLinearPart)).toEqual([
+  expect(patternsOf(file('/^(a+)+$/; /a+$/; /<a[^b]*b/')).map(superLinearPart)).toEqual([
     expect.stringMatching(/^exponential/),
     expect.stringMatching(/^polynomial/),
+    'polynomial for repetitions of "<a"',
   ]);
 });
 

@@ -1,6 +1,7 @@
 import { Visitor } from 'oxc-parser';
 import { analyse } from 'scslre';
 import { parseModule } from './module-syntax.ts';
+import { superLinearWord } from './pattern-steps.ts';
 import { isTestFile, type SourceFile } from './repository.ts';
 
 /** A regular expression in a source file. */
@@ -94,15 +95,17 @@ function readPatterns(file: SourceFile): Pattern[] {
 /**
  * Describes why the time of matching can grow faster than the input; undefined when it is linear. A search tries each
  * position of the input in turn, and that counts: it makes the unanchored `/\w+$/` quadratic. The analysis is static
- * and covers runs of one kind of character; it does not find a pattern that only a repeated word slows down
- * (`/<a[^b]*b/` on `<a<a<a`).
+ * for runs of one kind of character. For repetitions of the pattern's own words (`/<a[^b]*b/` on `<a<a<a`), the
+ * comparisons of a matcher are counted; words that only fit a class of the pattern are not tried.
  */
 export function superLinearPart({ expression }: Pattern): string | undefined {
   if (!expression) return 'not known: make it from constants of its file, or scan without a pattern';
   // A sticky expression is tried only at one position.
   const [report] = analyse(expression, { reportTypes: { Move: !expression.sticky } }).reports;
-  if (!report) return undefined;
-  return `${report.exponential ? 'exponential' : 'polynomial'} for a long run of ${report.character.literal.source}`;
+  if (report)
+    return `${report.exponential ? 'exponential' : 'polynomial'} for a long run of ${report.character.literal.source}`;
+  const word = superLinearWord(expression);
+  return word === undefined ? undefined : `polynomial for repetitions of ${JSON.stringify(word)}`;
 }
 
 /** Lists the patterns of the files that are not linear, without those that are allowed. */
@@ -116,8 +119,10 @@ export function superLinearPatterns(files: readonly SourceFile[], allowed: reado
 
 /** Lists the unused entries of the allow-list. */
 export function unusedAllowances(files: readonly SourceFile[], allowed: readonly AllowedPattern[]): AllowedPattern[] {
-  const rejected = files.flatMap(patternsOf).filter((pattern) => superLinearPart(pattern) !== undefined);
-  return allowed.filter((entry) => !rejected.some((pattern) => isMeant(entry, pattern)));
+  const patterns = files.flatMap(patternsOf);
+  const isUsed = (entry: AllowedPattern): boolean =>
+    patterns.some((pattern) => isMeant(entry, pattern) && superLinearPart(pattern) !== undefined);
+  return allowed.filter((entry) => !isUsed(entry));
 }
 
 function isMeant({ path, text }: AllowedPattern, pattern: Pattern): boolean {

@@ -1,6 +1,6 @@
 import { FakeGeminiServer, jsonReply, wireResponse } from '@eventloom/testing/fake-gemini';
 import { afterEach, expect, test, vi } from 'vitest';
-import { ApigeeLlm, InMemoryRunner, LlmAgent, LLMRegistry, stringifyContent } from './index.ts';
+import { ApigeeLlm, Gemini, InMemoryRunner, LlmAgent, LLMRegistry, stringifyContent } from './index.ts';
 
 afterEach(() => vi.unstubAllEnvs());
 
@@ -26,6 +26,14 @@ test('an agent names a model of Apigee by a string, with the proxy of the enviro
   for await (const _ of runner.runEphemeral({ userId: 'ann', newMessage: { parts: [{ text: 'Hi' }] } }));
   expect(server.requests[0]).toMatchObject({ model: 'gemini-2.5-flash', headers: { 'x-goog-api-key': 'key-1' } });
   expect(LLMRegistry.resolve('apigee/gemini-2.5-flash')).toBe(ApigeeLlm);
+});
+
+test.each([
+  'gemini-2.5-flash',
+  'projects/p/locations/l/endpoints/1',
+  'projects/p/locations/l/publishers/google/models/gemini-2.5-flash',
+])('the model %s is one of Gemini', (model) => {
+  expect(LLMRegistry.resolve(model)).toBe(Gemini);
 });
 
 test.each(['gemini-2.5-flash', 'apigee/', 'apigee/other/gemini', 'apigee/gemini/1/x', 'apigee/gemini/v1/x/y'])(

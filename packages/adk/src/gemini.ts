@@ -99,8 +99,8 @@ export class AdkGemini extends Gemini {
   static override readonly name: string = 'Gemini';
   static override readonly supportedModels: readonly (string | RegExp)[] = [
     /gemini-.*/,
-    /projects\/.+\/locations\/.+\/endpoints\/.+/,
-    /projects\/.+\/locations\/.+\/publishers\/google\/models\/gemini.+/,
+    /projects\/[^/]+\/locations\/[^/]+\/endpoints\/.+/,
+    /projects\/[^/]+\/locations\/[^/]+\/publishers\/google\/models\/gemini.+/,
   ];
   readonly vertexai: boolean;
   readonly project: string | undefined;
