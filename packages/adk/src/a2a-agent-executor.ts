@@ -28,6 +28,7 @@ import type {
   A2aTaskStatusUpdateEvent,
 } from './a2a-types.ts';
 import { getLogger } from './logger.ts';
+import { toRunConfig } from './run-config.ts';
 import { type AdkRunnerConfig, AdkRunner, isRunner } from './runner.ts';
 import { getPendingUserInputRequests } from './user-input-requests.ts';
 
@@ -124,7 +125,7 @@ export class A2AAgentExecutor {
     checkOptions('A2AAgentExecutor', OPTIONS, config);
     const { runner, runConfig } = config;
     this.#runner = typeof runner === 'function' ? undefined : toRunner(runner);
-    if (runConfig) checkRunConfig(withoutAdkNames(runConfig));
+    checkRunConfig(toRunConfig(runConfig) ?? {});
     this.#config = config;
   }
 
@@ -236,18 +237,6 @@ function toRunner(given: AdkRunner | AdkRunnerConfig): AdkRunner {
   if (!isRecord(given) || isBaseAgent(given))
     throw wrongOption('A2AAgentExecutor', 'runner', RUNNER.wanted, given, RUNNER.write);
   return new AdkRunner(given);
-}
-
-/** Options of the ADK that the runner itself takes or refuses. */
-const ADK_NAMES = new Set([
-  'allowRemoteToolConfirmation',
-  'pauseOnToolCalls',
-  'plainTextToolConfirmation',
-  'supportCfc',
-]);
-
-function withoutAdkNames(runConfig: RunConfig): RunConfig {
-  return Object.fromEntries(Object.entries(runConfig).filter(([name]) => !ADK_NAMES.has(name)));
 }
 
 /** Checks the parameters of an execution. @throws InvalidRequestError for values that are not those of a server */

@@ -470,6 +470,14 @@ test.each<[() => unknown, RegExp]>([
     () => new A2AAgentExecutor({ runner: RUNNER(), runConfig: { maxLlmCall: 5 } as never }),
     /runConfig: has no option "maxLlmCall"; did you mean "maxLlmCalls"/,
   ],
+  [
+    () => new A2AAgentExecutor({ runner: RUNNER(), runConfig: { allowRemoteToolConfirmation: 'yes' } as never }),
+    /runConfig: allowRemoteToolConfirmation: expected true or false, got a string/,
+  ],
+  [
+    () => new A2AAgentExecutor({ runner: RUNNER(), runConfig: { pauseOnToolCalls: 'yes' } as never }),
+    /runConfig: pauseOnToolCalls: expected true or false, got a string/,
+  ],
 ])('an executor is refused for the invalid options %#, with what to write', (create, advice) => {
   expect(create).toThrow(advice);
   expect(create).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));

@@ -21,22 +21,26 @@ export interface AdkRunConfig extends Assignable<RunConfig> {
   allowRemoteToolConfirmation?: boolean | undefined;
 }
 
-const FLAGS = ['supportCfc', 'plainTextToolConfirmation', 'allowRemoteToolConfirmation'] as const;
+/** The options that only the ADK has. Each is true or false. */
+const FLAGS: Readonly<Record<Exclude<keyof AdkRunConfig, keyof RunConfig>, true>> = {
+  supportCfc: true,
+  plainTextToolConfirmation: true,
+  allowRemoteToolConfirmation: true,
+};
 
 /** Returns the options without those that only the ADK has. @throws ConfigurationError for a value that none of these takes */
-function toRunConfig(given: AdkRunConfig | undefined): RunConfig | undefined {
-  if (typeof given !== 'object' || given === null || !FLAGS.some((flag) => flag in given)) return given;
-  for (const flag of FLAGS) {
-    const value: unknown = given[flag];
+export function toRunConfig(given: AdkRunConfig | undefined): RunConfig | undefined {
+  if (typeof given !== 'object' || given === null) return given;
+  const flags = Object.entries(given).filter(([name]) => Object.hasOwn(FLAGS, name));
+  if (flags.length === 0) return given;
+  for (const [flag, value] of flags)
     if (value !== undefined && typeof value !== 'boolean')
       throw wrongOption('runConfig', flag, 'true or false', value, 'false');
-  }
-  const { supportCfc, plainTextToolConfirmation: _, allowRemoteToolConfirmation: __, ...config } = given;
-  if (supportCfc === true)
+  if (given.supportCfc === true)
     throw new ConfigurationError(
       'runConfig.supportCfc: true is not offered; remove it, and write tools in the agent, or codeExecutor: new BuiltInCodeExecutor()',
     );
-  return config;
+  return Object.fromEntries(Object.entries(given).filter(([name]) => !Object.hasOwn(FLAGS, name)));
 }
 
 /** Returns the parameters of a run with options that a runner of `@eventloom/runner` takes. They are converted when the run reads them. */

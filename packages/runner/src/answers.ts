@@ -12,6 +12,7 @@ import {
   type Platform,
   REQUEST_CONFIRMATION,
   type SessionKey,
+  type ToolConfirmation,
 } from '@eventloom/core';
 import {
   aboutCallId,
@@ -329,7 +330,8 @@ async function readInput(
   if (!isRecord(properties) || !('authType' in properties)) refuseCredential(response, id);
   const keys = Object.keys(response);
   const value = keys.length === 1 && keys[0] === 'result' ? response['result'] : response;
-  const isConfirmation = typeof response['confirmed'] === 'boolean' && keys.every((key) => CONFIRMATION.has(key));
+  const isConfirmation =
+    typeof response['confirmed'] === 'boolean' && keys.every((key) => Object.hasOwn(CONFIRMATION, key));
   if (isConfirmation && !responseSchema && !isOfNode)
     failAnswer(id, 'asks for input and has a confirmation as its answer; write { result: … }');
   if (!responseSchema) return { result: value };
@@ -344,7 +346,7 @@ async function readInput(
 }
 
 /** Members of an answer to a request for a confirmation. */
-const CONFIRMATION: ReadonlySet<string> = new Set(['confirmed', 'hint', 'payload']);
+const CONFIRMATION: Readonly<Record<keyof ToolConfirmation, true>> = { confirmed: true, hint: true, payload: true };
 
 /** Members of a credential with its secrets. */
 const SECRETS = ['apiKey', 'http', 'oauth2', 'serviceAccount'];

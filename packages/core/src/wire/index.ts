@@ -1,9 +1,11 @@
 // For HTTP servers: parsing of request bodies, and the JSON Schemas of the OpenAPI document.
 
+// Requests
 export { isDeeperThan } from '../content/json.ts';
 export {
   checkNoRunConfig,
   checkParameters,
+  hasOnlyCreationFields,
   readCreateSessionRequest,
   readCreateSessionSteps,
   readForkSessionRequest,
@@ -12,6 +14,8 @@ export {
   readRunBody,
   readSaveArtifactRequest,
 } from './request-bodies.ts';
+
+// Bodies and their schemas
 export type { WireSchema } from './wire-schemas.ts';
 export { wireSchemas } from './wire-schemas.ts';
 export type {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { InvalidRequestError } from '../errors.ts';
 import { RUN_CONFIG_OPTIONS } from '../agent/run-config.ts';
 import {
+  hasOnlyCreationFields,
   readCreateSessionRequest,
   readPatchSessionRequest,
   readForkSessionRequest,
@@ -244,6 +245,15 @@ describe('the body that creates a session', () => {
 
   test.each([undefined, null, {}])('may be %j', (body) => {
     expect(readCreateSessionRequest(body)).toEqual({});
+  });
+
+  test.each<[object, boolean]>([
+    [{}, true],
+    [{ sessionId: 's', session_id: 's', state: {}, events: [] }, true],
+    [{ state: {}, lang: 'de' }, false],
+    [{ toString: 1 }, false],
+  ])('%j has only its fields: %s', (body, isTrue) => {
+    expect(hasOnlyCreationFields({ ...body })).toBe(isTrue);
   });
 
   test('accepts an id, state and events in either spelling, and fills in optional fields of events', () => {

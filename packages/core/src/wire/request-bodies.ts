@@ -202,6 +202,12 @@ export function* readCreateSessionSteps(body: unknown): Generator<number, Create
   return { ...read, events };
 }
 
+/** True for a body whose names are all fields of the body that creates a session, in either spelling. */
+export function hasOnlyCreationFields(body: Readonly<Record<string, unknown>>): boolean {
+  const fields = CREATE_SESSION_BODY.fields ?? {};
+  return Object.keys(body).every((name) => Object.hasOwn(fields, toCamelCase(name)));
+}
+
 /** Reads the body that changes a session. @throws InvalidRequestError */
 export function readPatchSessionRequest(body: unknown): PatchSessionBody {
   return readBody(PATCH_SESSION_BODY, body);

@@ -17,6 +17,7 @@ import {
 } from '@eventloom/core/internal';
 import {
   type CreateSessionBody,
+  hasOnlyCreationFields,
   readCreateSessionRequest,
   readCreateSessionSteps,
   readPatchSessionRequest,
@@ -86,12 +87,10 @@ async function createWithId(request: ServerRequest): Promise<Response> {
   );
 }
 
-const CREATE_KEYS = new Set(['sessionId', 'session_id', 'state', 'events']);
-
 /** Reads the body of this route: clients of the ADK send the state itself, other clients a body with `state`, `sessionId` or `events`. */
 function toCreateBody(body: unknown): unknown {
   if (!isRecord(body)) return body;
-  return Object.keys(body).every((key) => CREATE_KEYS.has(key)) ? body : { state: body };
+  return hasOnlyCreationFields(body) ? body : { state: body };
 }
 
 async function list(request: ServerRequest): Promise<Response> {
