@@ -15,7 +15,7 @@ const LARGEST_CIRCLES: Readonly<Record<string, number>> = {
   live: 10,
   'llm-agent': 14,
   mcp: 3,
-  runner: 27,
+  runner: 26,
   server: 9,
   sessions: 3,
 };
