@@ -66,7 +66,7 @@ export class GraphRun {
     }
     if (context.resumedFrom) {
       record.readAnswers(context);
-      if (record.lastOfStepBefore) context.resumedFrom.continueAfter(record.lastOfStepBefore);
+      if (record.lastOfStepBefore) context.resumedFrom.resumeChildrenAfter(record.lastOfStepBefore);
     }
     while (!progress.isAtEnd) {
       context.throwIfAborted();

@@ -20,9 +20,12 @@ export interface AgentTurn {
   readonly agent: LlmAgent;
   readonly model: BaseLlm;
   readonly context: InvocationContext;
-  /** The parts of the model requests that are the same in every step. */
-  readonly staticRequest: StaticRequest;
-  /** The request without its contents; undefined if a tool, a plugin or an instruction may change more of it from step to step. */
+  /** The parts of the model request that are the same in every step. */
+  readonly fixedParts: FixedParts;
+  /**
+   * The whole request without its contents: no request processor runs in this turn. Undefined if a tool, a plugin, an
+   * instruction or an option may change more of the request from step to step.
+   */
   readonly fixedRequest: FixedRequest | undefined;
 }
 
@@ -34,21 +37,21 @@ export function createTurn(agent: LlmAgent, context: InvocationContext): AgentTu
   const { rootAgent, contextCacheConfig } = context.invocation;
   const named = agent.model ?? inheritedModel(agent);
   const model = typeof named === 'string' ? findModel(named, agent, context) : named;
-  let staticRequest = KNOWN.get(agent);
+  let fixedParts = KNOWN.get(agent);
   // Programs in JavaScript can assign options: lists are refused, and the others are used from the next turn on.
   checkLists(agent, LISTS);
   if (
-    staticRequest?.rootAgent !== rootAgent ||
-    staticRequest.model !== model ||
-    staticRequest.ownInstruction !== agent.instruction ||
-    staticRequest.staticInstruction !== agent.staticInstruction ||
-    staticRequest.planner !== agent.planner ||
-    staticRequest.codeExecutor !== agent.codeExecutor ||
-    staticRequest.outputSchema !== agent.outputSchema ||
-    ('globalInstruction' in rootAgent && staticRequest.globalInstruction !== rootAgent.globalInstruction)
+    fixedParts?.rootAgent !== rootAgent ||
+    fixedParts.model !== model ||
+    fixedParts.ownInstruction !== agent.instruction ||
+    fixedParts.staticInstruction !== agent.staticInstruction ||
+    fixedParts.planner !== agent.planner ||
+    fixedParts.codeExecutor !== agent.codeExecutor ||
+    fixedParts.outputSchema !== agent.outputSchema ||
+    ('globalInstruction' in rootAgent && fixedParts.globalInstruction !== rootAgent.globalInstruction)
   ) {
-    staticRequest = createStaticRequest(agent, rootAgent, model);
-    KNOWN.set(agent, staticRequest);
+    fixedParts = createFixedParts(agent, rootAgent, model);
+    KNOWN.set(agent, fixedParts);
   }
   const isUnchanged =
     context.extraTools.length === 0 &&
@@ -57,7 +60,7 @@ export function createTurn(agent: LlmAgent, context: InvocationContext): AgentTu
     context.runConfig.pauseOnToolCalls !== true &&
     contextCacheConfig === undefined &&
     !context.plugins.has('beforeToolSelection');
-  return { agent, model, context, staticRequest, fixedRequest: isUnchanged ? staticRequest.whole : undefined };
+  return { agent, model, context, fixedParts, fixedRequest: isUnchanged ? fixedParts.request : undefined };
 }
 
 function findModel(name: string, agent: LlmAgent, { invocation: { models } }: InvocationContext): BaseLlm {
@@ -83,8 +86,8 @@ function inheritedModel(agent: LlmAgent): string | BaseLlm {
   );
 }
 
-/** The parts of an agent's model requests that are the same in every step. All requests share them: do not modify. */
-interface StaticRequest {
+/** The parts of an agent's model request that are the same in every step. All requests share them: do not modify. */
+interface FixedParts {
   /** The root of the agent tree in which the agent runs. */
   readonly rootAgent: BaseAgent;
   /** The model that gets the requests. */
@@ -101,23 +104,25 @@ interface StaticRequest {
   /** The system instruction without the caller's instructions; undefined if a placeholder or a function makes it vary. */
   readonly instruction: string | undefined;
   /** The transfer tool and its instruction; undefined if the agent has no transfer targets. */
-  readonly transfer: StaticTransfer | undefined;
+  readonly transfer: FixedTransfer | undefined;
   /** The agent's tools; undefined if there is a toolset, or a tool that changes more of a request than its tool list. */
   readonly tools: readonly BaseTool[] | undefined;
   /**
-   * Instruction and tools together; undefined if a part of the request, such as a declaration, may change from step to
-   * step, or the model cannot call the tools.
+   * The whole request, if it has no other parts. Undefined if one, such as a declaration, may change from step to step,
+   * or the model cannot call the tools.
    */
-  readonly whole: FixedRequest | undefined;
+  readonly request: FixedRequest | undefined;
   /** True if an agent that this one calls as a tool passes its sources on. */
   readonly isGrounded: boolean;
 }
 
-interface StaticTransfer {
+/** The transfer tool and the instruction that names its targets. */
+interface FixedTransfer {
   readonly tool: TransferToAgentTool;
   readonly instruction: string;
 }
 
+/** A model request without its contents. */
 interface FixedRequest {
   readonly instruction: string;
   readonly toolsDict: Readonly<Record<string, BaseTool>>;
@@ -135,10 +140,10 @@ const LISTS = [
   'onToolErrorCallback',
 ] as const;
 
-/** The static request of each agent, for the tree and the model with which it last ran. */
-const KNOWN = new WeakMap<LlmAgent, StaticRequest>();
+/** The fixed parts of each agent, for the tree and the model with which it last ran. */
+const KNOWN = new WeakMap<LlmAgent, FixedParts>();
 
-function createStaticRequest(agent: LlmAgent, rootAgent: BaseAgent, model: BaseLlm): StaticRequest {
+function createFixedParts(agent: LlmAgent, rootAgent: BaseAgent, model: BaseLlm): FixedParts {
   const ownInstruction: unknown = agent.instruction;
   if (typeof ownInstruction !== 'string' && typeof ownInstruction !== 'function')
     throw wrongOption(
@@ -156,10 +161,11 @@ function createStaticRequest(agent: LlmAgent, rootAgent: BaseAgent, model: BaseL
   const instruction = plainInstruction(agent, globalInstruction);
   const transfer = createTransfer(agent, rootAgent);
   const tools = plainTools(agent);
-  const isWhole = !agent.planner && !agent.codeExecutor && !agent.outputValueSchema && agent.mode !== 'task';
-  const fixed = isWhole && tools?.every(hasFixedDeclaration) ? tools : undefined;
-  const whole = fixed && instruction !== undefined ? createWhole(instruction, transfer, fixed) : undefined;
-  const isTaken = !whole?.declarations.length || model.capabilities().tools;
+  const isPlainAgent = !agent.planner && !agent.codeExecutor && !agent.outputValueSchema && agent.mode !== 'task';
+  const fixedTools = isPlainAgent && tools?.every(hasFixedDeclaration) ? tools : undefined;
+  const request =
+    fixedTools && instruction !== undefined ? createFixedRequest(instruction, transfer, fixedTools) : undefined;
+  const isTaken = !request?.declarations.length || model.capabilities().tools;
   const isGrounded = agent.tools.some((tool) => isBaseTool(tool) && tool.propagateGroundingMetadata);
   return {
     rootAgent,
@@ -173,7 +179,7 @@ function createStaticRequest(agent: LlmAgent, rootAgent: BaseAgent, model: BaseL
     instruction,
     transfer,
     tools,
-    whole: isTaken ? whole : undefined,
+    request: isTaken ? request : undefined,
     isGrounded,
   };
 }
@@ -196,7 +202,7 @@ export function identityInstruction({ name, description }: LlmAgent): string {
   return `You are an agent. Your internal name is "${name}".${about}`;
 }
 
-function createTransfer(agent: LlmAgent, rootAgent: BaseAgent): StaticTransfer | undefined {
+function createTransfer(agent: LlmAgent, rootAgent: BaseAgent): FixedTransfer | undefined {
   // The root of a run may have a parent that does not take part in the run, for example if the agent is called as a tool.
   const targets = transferTargets(agent, rootAgent === agent ? agent : agent.rootAgent);
   if (targets.length === 0) return undefined;
@@ -226,9 +232,9 @@ function hasFixedDeclaration(tool: BaseTool): boolean {
 }
 
 /** @throws ConfigurationError if two tools have the same name */
-function createWhole(
+function createFixedRequest(
   ownInstruction: string,
-  transfer: StaticTransfer | undefined,
+  transfer: FixedTransfer | undefined,
   ownTools: readonly BaseTool[],
 ): FixedRequest {
   const instruction = transfer ? `${ownInstruction}\n\n${transfer.instruction}` : ownInstruction;

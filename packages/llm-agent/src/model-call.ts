@@ -203,7 +203,7 @@ export class ModelCall implements ReplyInProgress {
 
   /** Creates the event of a whole response, in which each call to run has an id. */
   toReplyEvent(response: LlmResponse, actions: EventActions = this.actions): Event {
-    const { agent, context, staticRequest } = this.#turn;
+    const { agent, context, fixedParts } = this.#turn;
     const { content } = response;
     const nowMs = context.platform.now();
     const event: { -readonly [K in keyof Event]: Event[K] } = context.createEvent(
@@ -225,7 +225,7 @@ export class ModelCall implements ReplyInProgress {
       }
       if (longRunning) event.longRunningToolIds = longRunning;
     }
-    if (staticRequest.isGrounded && this.calls.length === 0) {
+    if (fixedParts.isGrounded && this.calls.length === 0) {
       const grounding = event.groundingMetadata ?? toolGrounding(context);
       if (grounding) event.groundingMetadata = grounding;
     }

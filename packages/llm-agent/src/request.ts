@@ -31,7 +31,9 @@ import { addTools } from './tools.ts';
 import { OutputTool } from './output.ts';
 
 /**
- * Prepares the model request of one step. Returns synchronously if no processor has to wait.
+ * Prepares the model request of one step. If the turn has a `fixedRequest`, as with a plain instruction and plain tools, the
+ * request is made of that and the contents, and **no processor runs**. Otherwise the processors build it, in the order of
+ * `PROCESSORS`. Returns synchronously if none of them has to wait.
  * @param actions the actions of the reply's event, which receive changes that plugins and tools make during this step
  */
 export function prepareRequest(turn: AgentTurn, actions: EventActions): MaybePromise<LlmRequest> {
@@ -90,10 +92,10 @@ const addBasicConfig: RequestProcessor = (request, { agent, model }) => {
  * Adds the root's global instruction, the agent's static instruction and its instruction, the instructions of its
  * caller, and a sentence with the agent's name.
  */
-const addInstructions: RequestProcessor = (request, { agent, context, staticRequest }) => {
-  if (staticRequest.instruction === undefined || context.extraInstructions.length > 0)
-    return addResolved(request, agent, context, staticRequest.globalInstruction);
-  appendInstructions(request, [staticRequest.instruction]);
+const addInstructions: RequestProcessor = (request, { agent, context, fixedParts }) => {
+  if (fixedParts.instruction === undefined || context.extraInstructions.length > 0)
+    return addResolved(request, agent, context, fixedParts.globalInstruction);
+  appendInstructions(request, [fixedParts.instruction]);
   return undefined;
 };
 
@@ -134,7 +136,7 @@ const addPlanning: RequestProcessor = (request, { agent, context, model }) => {
 };
 
 /** Adds the tool that transfers to another agent, and an instruction that names the targets. */
-const addAgentTransfer: RequestProcessor = (request, { staticRequest: { transfer } }) => {
+const addAgentTransfer: RequestProcessor = (request, { fixedParts: { transfer } }) => {
   if (!transfer) return;
   appendInstructions(request, [transfer.instruction]);
   appendTools(request, [transfer.tool]);

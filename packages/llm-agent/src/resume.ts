@@ -29,32 +29,40 @@ import { type CallBatch, leavesAgent, RunningCalls, type StepEnd } from './runni
 import { asksOnlyConfirmations } from './tool-response.ts';
 
 /**
- * Finishes the step that an earlier run of the agent left open. A call that is finished according to the tool ledger gets its recorded
- * response and changes.
+ * Finishes what has to come before the agent's next model call:
+ *
+ * | the agent    | its replies in this run | the user message | what runs                                                      |
+ * | ------------ | ----------------------- | ---------------- | -------------------------------------------------------------- |
+ * | starts fresh | none                    | has no responses | nothing: `hasStepToFinish` in `loop.ts` is false               |
+ * | starts fresh | none                    | has responses    | `finishAnsweredStep`: the calls that the responses answer      |
+ * | is resumed   | none                    | any              | `finishAnsweredStep`; if it finds no call, the model is called |
+ * | is resumed   | one or more             | any              | `finishReply`                                                  |
+ *
+ * The user message is the newest one. In a resumed run it is the one that began the run, and it concerns only the first agent.
+ *
+ * A call that is finished according to the tool ledger gets its recorded response and changes.
  *
  * @throws the stored failure if the interrupted step failed: a ModelError if it was the model's
  */
 export async function* finishStep(turn: AgentTurn, codeRun: CodeRun | undefined): AsyncGenerator<Event, StepEnd, void> {
   const { resumedFrom } = turn.context;
-  if (!resumedFrom) return yield* finishAnsweredStep(turn);
-  const end = yield* finishLastStep(turn, resumedFrom, codeRun);
-  if (end === 'callsModel' || end === 'asks') resumedFrom.continueFresh();
+  const reply = resumedFrom?.events.findLast(isReply);
+  const end =
+    resumedFrom && reply ? yield* finishReply(turn, reply, resumedFrom, codeRun) : yield* finishAnsweredStep(turn);
+  if (end === 'callsModel' || end === 'asks') resumedFrom?.startChildrenFresh();
   return end;
 }
 
-/** Finishes the last step of an agent that is resumed. */
-async function* finishLastStep(
+/** Finishes the step of an agent's newest reply, and the steps of its earlier replies that still ask a person. */
+async function* finishReply(
   turn: AgentTurn,
+  reply: Event,
   resumedFrom: Execution,
   codeRun: CodeRun | undefined,
 ): AsyncGenerator<Event, StepEnd, void> {
   const { context } = turn;
   const { events } = resumedFrom;
-  const last = events.findLastIndex(isReply);
-  const reply = events[last];
-  // The run began with answers to calls of an earlier run, or the agent's first model call was interrupted.
-  if (!reply) return yield* finishAnsweredStep(turn);
-  const asking = askingReplies(context, events.slice(0, last));
+  const asking = askingReplies(context, events.slice(0, events.indexOf(reply)));
   // The model replied again while it waited for a person.
   if (asking.length > 0) return yield* finishCalls(turn, hasCalls(reply) ? [...asking, reply] : asking, resumedFrom);
   if (isFailure(reply)) {
@@ -101,7 +109,7 @@ async function* finishCalls(
 ): AsyncGenerator<Event, StepEnd, void> {
   const ends = new Set<StepEnd>();
   for (const reply of replies) {
-    resumedFrom.continueAfter(reply);
+    resumedFrom.resumeChildrenAfter(reply);
     ends.add(yield* new OpenStep(turn, reply, resumedFrom).finish());
   }
   if (ends.has('waits')) return 'waits';

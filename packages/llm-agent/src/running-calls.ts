@@ -148,7 +148,7 @@ export class RunningCalls {
     }
     const actions = changed && mergeEventActions(changed);
     const requests = actions && asksPerson(actions) ? requestEvents(context, calls, actions, before) : NO_EVENTS;
-    // They are stored before the response that says that the call waits: `isSettled` counts the responses behind a request.
+    // They are stored before the response that says that the call waits, because `Calls` counts the responses behind a request.
     if (requests.length > 0) for (const request of requests) (this.#emitted ??= new EventQueue()).add(request);
     const isComplete = (parts?.length ?? 0) === calls.length;
     const isPaused = !isComplete || requests.length > 0;

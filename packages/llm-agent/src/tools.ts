@@ -18,12 +18,12 @@ import { isPlainTool } from './agent-turn.ts';
 import { turnToolsets } from './turn-toolsets.ts';
 
 /** Adds the tools that the model may call. */
-export const addTools: RequestProcessor = (request, { agent, context, staticRequest }, actions) => {
+export const addTools: RequestProcessor = (request, { agent, context, fixedParts }, actions) => {
   const selecting = context.plugins.has('beforeToolSelection');
   const isPausing = context.runConfig.pauseOnToolCalls === true;
-  if (selecting || !staticRequest.tools || context.extraTools.length > 0 || isPausing || offersClientTools(context))
+  if (selecting || !fixedParts.tools || context.extraTools.length > 0 || isPausing || offersClientTools(context))
     return addResolvedTools(request, agent, context, selecting, actions);
-  appendTools(request, staticRequest.tools);
+  appendTools(request, fixedParts.tools);
   return undefined;
 };
 

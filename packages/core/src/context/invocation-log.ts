@@ -116,7 +116,10 @@ export class Execution {
   isCompleted = false;
   /** Last checkpoint of the agent; undefined if it stored none. */
   agentState: Readonly<Record<string, unknown>> | undefined;
-  /** Index in `InvocationLog.events` after which the agents that it ran are resumed: its last checkpoint, or its start. */
+  /**
+   * Index in `InvocationLog.events` after which an agent that it runs next is looked for, to be resumed. At first that is its last
+   * checkpoint, or its start: agents that it ran before are not run again.
+   */
   childrenAfter: number;
 
   constructor({ executionId = '', parentExecutionId, branch }: Event, begin: number, all: readonly Event[]) {
@@ -144,13 +147,13 @@ export class Execution {
     return this.events.some(({ author }) => author === agentName);
   }
 
-  /** Sets the event after which the agents that it runs from now on are resumed. */
-  continueAfter(event: Event): void {
+  /** Makes the agents that it runs from now on resume if they began after this event. */
+  resumeChildrenAfter(event: Event): void {
     this.childrenAfter = this.#all.indexOf(event);
   }
 
   /** Makes the agents that it runs from now on start fresh. */
-  continueFresh(): void {
+  startChildrenFresh(): void {
     this.childrenAfter = Infinity;
   }
 }
