@@ -109,10 +109,7 @@ export class SecurityPlugin extends BasePlugin {
       case PolicyOutcome.DENY:
         return { error: `This tool call is rejected by policy engine. Reason: ${reason}` };
       case PolicyOutcome.CONFIRM:
-        toolContext.requestConfirmation({
-          hint: `${question} Reason: ${reason}`,
-        });
-        toolContext.actions.skipSummarization = true;
+        toolContext.requestConfirmation({ hint: `${question} Reason: ${reason}`, endsTurn: true });
         return { partial: PENDING };
       case PolicyOutcome.ALLOW:
         return undefined;

@@ -134,7 +134,7 @@ export function asksPerson({
   );
 }
 
-/** Returns true if the actions request only a confirmation, and the model may reply meanwhile. */
+/** Returns true if the actions request only confirmations, and none of them with `endsTurn`: the model replies meanwhile. */
 export function asksOnlyConfirmations(actions: EventActions): boolean {
   const { requestedToolConfirmations: _, ...others } = actions;
   return asksPerson(actions) && !asksPerson(others) && actions.skipSummarization !== true;

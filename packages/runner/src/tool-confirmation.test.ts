@@ -268,12 +268,20 @@ test.each([
   },
 );
 
-test('a tool that requests a confirmation itself with skipSummarization ends the turn without a model call', async () => {
+test.each<[string, (context: ToolContext) => void]>([
+  ['with endsTurn', (context) => context.requestConfirmation({ hint: 'Book?', endsTurn: true })],
+  [
+    'and sets skipSummarization',
+    (context) => {
+      context.requestConfirmation({ hint: 'Book?' });
+      context.actions.skipSummarization = true;
+    },
+  ],
+])('a tool that requests a confirmation itself %s ends the turn without a model call', async (_how, ask) => {
   const { run, model } = await setUp([{ calls: [call(1)] }], {
     requireConfirmation: false,
     execute: (_args, context: ToolContext) => {
-      context.requestConfirmation({ hint: 'Book?' });
-      context.actions.skipSummarization = true;
+      ask(context);
       return { status: 'asked' };
     },
   });

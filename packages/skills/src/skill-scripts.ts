@@ -76,13 +76,13 @@ export class RunSkillInlineScriptTool extends BaseTool {
     if (typeof source !== 'string' || source.length > MAX_INLINE)
       return { error: `script_content: expected a text of at most ${MAX_INLINE} characters` };
     if (language !== 'javascript') return { error: 'only JavaScript is run: write language: "javascript"' };
-    const { toolConfirmation: given, actions } = toolContext;
+    const { toolConfirmation: given } = toolContext;
     if (!given) {
       toolContext.requestConfirmation({
         hint: `Please approve or reject this script of the model:\n\n${source}`,
         payload: { language, script_content: source, args: args['args'] ?? {} },
+        endsTurn: true,
       });
-      actions.skipSummarization = true;
       return { error: 'This script requires confirmation, please approve or reject.' };
     }
     if (!given.confirmed) return { error: 'This script is rejected.' };

@@ -156,7 +156,7 @@ test('requireConfirmation works with a context that a test of a program makes it
   const run = (more: object): unknown =>
     tool.runAsync({ args: {}, toolContext: { ...toolContext, ...more } as Partial<ToolContext> as ToolContext });
   expect(await run({})).toEqual({ error: 'This tool call requires confirmation, please approve or reject.' });
-  expect(asked).toEqual([{ hint: 'Please approve or reject the call of f.' }]);
+  expect(asked).toEqual([{ hint: 'Please approve or reject the call of f.', endsTurn: true }]);
   expect(await run({ toolConfirmation: { confirmed: false } })).toEqual({ error: 'This tool call is rejected.' });
   expect(await run({ toolConfirmation: { confirmed: true } })).toBe('run');
 });

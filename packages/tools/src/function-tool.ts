@@ -259,7 +259,7 @@ export async function refuseUnlessConfirmed<A>(
   toolContext: ToolContext,
   toolName: string,
 ): Promise<{ readonly error: string } | undefined> {
-  const { toolConfirmation: given, requests, actions } = toolContext;
+  const { toolConfirmation: given, requests } = toolContext;
   if (rule === false || given?.confirmed === true) return undefined;
   const hint = `Please approve or reject the call of ${toolName}.`;
   // The person's answer counts, even if the rule would now decide differently.
@@ -268,9 +268,7 @@ export async function refuseUnlessConfirmed<A>(
   if (given && isAsked) return REJECTED;
   if (typeof rule === 'function' && !(await rule(args, toolContext))) return undefined;
   if (given) return REJECTED;
-  toolContext.requestConfirmation({ hint });
-  // Ends the turn. Without this, the model replies to the notice, as after a tool that asks by itself: see `asksOnlyConfirmations`.
-  actions.skipSummarization = true;
+  toolContext.requestConfirmation({ hint, endsTurn: true });
   return { error: 'This tool call requires confirmation, please approve or reject.' };
 }
 

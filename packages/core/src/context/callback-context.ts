@@ -1,4 +1,4 @@
-import { checkOptions, readOnlyError } from '../agent/options.ts';
+import { checkOptions, type OptionRules, readOnlyError } from '../agent/options.ts';
 import type { BaseArtifactService } from '../artifact/artifact-service.ts';
 import type { Part, Content } from '../content/content.ts';
 import { copyJson } from '../content/copy-json.ts';
@@ -93,7 +93,21 @@ export interface CallbackContextParams {
 }
 
 // `toJson` checks that the payload is JSON.
-const CONFIRMATION = { hint: { is: 'text', write: "'Delete all files?'" }, payload: 'any' };
+const CONFIRMATION: OptionRules<ConfirmationParams> = {
+  hint: { is: 'text', write: "'Delete all files?'" },
+  payload: 'any',
+  endsTurn: 'flag',
+};
+
+/** A request to a person to confirm a tool call. */
+interface ConfirmationParams {
+  /** Text to show to the person. Default: an empty one. */
+  readonly hint?: string | undefined;
+  /** JSON data for the person. */
+  readonly payload?: unknown;
+  /** True: the model is not called before the answer, as with `actions.skipSummarization`. Default false: the model speaks first. */
+  readonly endsTurn?: boolean | undefined;
+}
 
 /** Options of a memory search. */
 export type MemorySearchOptions = Pick<SearchMemoryRequest, 'limit' | 'exceptSessionId'>;
@@ -209,9 +223,9 @@ export class CallbackContext extends ReadonlyContext {
 
   /**
    * Asks a person to confirm this call. The tool then returns; its return value is the interim response for the model,
-   * and undefined tells the model that the call waits. The model then speaks, unless the tool sets
-   * `actions.skipSummarization`, and the run ends or pauses. After the person's answer, also if the person declined,
-   * the tool is run again from its beginning with `toolConfirmation` set.
+   * and undefined tells the model that the call waits. The model then speaks, unless the request has `endsTurn: true`,
+   * and the run ends or pauses. After the person's answer, also if the person declined, the tool is run again from its
+   * beginning with `toolConfirmation` set.
    *
    * @throws InvalidEventError for a payload that is not JSON
    * @throws ConfigurationError outside a tool call
@@ -227,7 +241,7 @@ export class CallbackContext extends ReadonlyContext {
    *   },
    * });
    */
-  requestConfirmation(request: { readonly hint?: string; readonly payload?: unknown } = {}): void {
+  requestConfirmation(request: ConfirmationParams = {}): void {
     checkOptions(
       'requestConfirmation',
       CONFIRMATION,
@@ -235,10 +249,11 @@ export class CallbackContext extends ReadonlyContext {
       {},
       "requestConfirmation({ hint: 'Delete all files?' })",
     );
-    const { hint, payload } = request;
+    const { hint, payload, endsTurn } = request;
     const confirmation: ToolConfirmation = { hint: hint ?? '', confirmed: false };
     if (payload !== undefined) confirmation.payload = toJson('requestConfirmation: payload', payload);
     setOwn((this.actions.requestedToolConfirmations ??= {}), this.callId('requestConfirmation'), confirmation);
+    if (endsTurn) this.actions.skipSummarization = true;
   }
 
   /**

@@ -260,11 +260,10 @@ class ComputerUseTool extends BaseTool {
     if ('issues' in checked)
       return this.#failure(`the arguments of ${this.name} are not valid: ${checked.issues.join('; ')}`);
     const decision = safetyDecision(args);
-    const { toolConfirmation, actions } = toolContext;
+    const { toolConfirmation } = toolContext;
     if (decision !== undefined && !toolConfirmation) {
-      toolContext.requestConfirmation({ hint: decision });
       // The service refuses a response without the URL of the page, so the model is not called while the person decides.
-      actions.skipSummarization = true;
+      toolContext.requestConfirmation({ hint: decision, endsTurn: true });
       return undefined;
     }
     if (decision !== undefined && toolConfirmation?.confirmed !== true)
