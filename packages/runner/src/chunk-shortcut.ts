@@ -10,8 +10,8 @@ interface ChunkSource {
 
 /** The run whose events a `ChunkShortcut` gives to the reader. */
 export interface SteppedRun {
-  /** The reason of the abort: `run` continues in any case, and throws it. */
-  readonly abortReason: EventloomError | undefined;
+  /** The abort of the run. Once it has a reason, `run` continues in any case, and throws it. */
+  readonly abort: { readonly reason: EventloomError | undefined };
   /** Asks the agent for its next event. Throws, or rejects, when the run is aborted. */
   nextStep(driver: AgentDriver): MaybePromise<EventResult>;
 }
@@ -88,7 +88,7 @@ export class ChunkShortcut {
 
   #ask(): Promise<EventResult> {
     const chunks = this.#chunks;
-    if (chunks && !this.#run.abortReason) {
+    if (chunks && !this.#run.abort.reason) {
       this.#pending = Promise.resolve(this.#run.nextStep(chunks.driver)).then(this.#onStep, this.#onFailure);
       return this.#pending;
     }

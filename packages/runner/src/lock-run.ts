@@ -67,7 +67,8 @@ interface Locking {
  * @throws RequestKnownError for a request that is known, unless its run was left and `ifKnown` is `resume`
  */
 export function lockForRun(runner: Runner, request: RunRequest, control: RunControl): MaybePromise<LockedRun> {
-  const { live, signal } = control;
+  const { live } = control;
+  const { signal } = control.abort;
   if (live) return lockForLiveRun(live, { runner, request, control, abortSignal: live.beginWaiting(signal) });
   const locking: Locking = { runner, request, control, abortSignal: signal };
   const locked = request.start.kind === 'message' ? lockForNewRun(locking) : lockForContinuedRun(locking);
@@ -116,7 +117,7 @@ async function lockForKnownRun(locking: Locking, error: unknown): Promise<Locked
 function lockForNewRun(locking: Locking): MaybePromise<LockedRun> {
   const { runner, request, control } = locking;
   const { start, config, window } = request;
-  const { invocationId } = control;
+  const invocationId = control.ownId;
   const message = messageToBeginWith(runner, request, invocationId);
   const isMessageStored = message !== undefined;
   const toLocked = ({ lock, loaded }: BegunSession): LockedRun => {
@@ -175,15 +176,14 @@ async function lockForContinuedRun(locking: Locking): Promise<LockedRun> {
   if (requestId !== undefined) await read(() => checkNotKnown(runner, request, requestId));
   if (config.onBusy === 'interrupt') {
     await read(() => checkAnswers(runner, request));
-    await checkStorable(runner, request, control.invocationId, abortSignal);
+    await checkStorable(runner, request, control.ownId, abortSignal);
   }
   return start.kind === 'resume' ? lockToResume(locking, start.invocationId) : lockToAnswer(locking);
 }
 
 /** Locks the session of the run that the request names. */
 async function lockToResume(locking: Locking, resumedId: string): Promise<LockedRun> {
-  const { runner, request, control } = locking;
-  control.invocationId = resumedId;
+  const { runner, request } = locking;
   for (;;) {
     const begun = await tryToLock(locking, resumedId);
     if (!begun) continue;
@@ -208,11 +208,8 @@ async function lockToAnswer(locking: Locking): Promise<LockedRun> {
   const { start, config, key, callIds } = request;
   const find = (): Promise<string | undefined> =>
     runner.sessions.readAhead(() => findAnsweredRun(runner.sessionService, key, callIds), { abortSignal });
-  const ownId = control.invocationId;
   let resumedId = await find();
   for (let tries = 1; tries <= MAX_TRIES; tries++) {
-    const invocationId = resumedId ?? ownId;
-    control.invocationId = invocationId;
     const begun = await tryToLock(locking, resumedId);
     if (!begun) {
       resumedId = await find();
@@ -226,7 +223,7 @@ async function lockToAnswer(locking: Locking): Promise<LockedRun> {
       if (answeredId === resumedId) {
         if (resumedId !== undefined) return toResumed(runner, request, begun, resumedId);
         const firstSeq = lock.run?.firstSeq ?? 0;
-        const run = { invocationId, start, config, lock, loaded, window: undefined, resumed: undefined };
+        const run = { invocationId: control.ownId, start, config, lock, loaded, window: undefined, resumed: undefined };
         return { ...run, firstSeq, isMessageStored: false, replayed: NO_EVENTS };
       }
     } catch (error) {
@@ -308,6 +305,8 @@ function lockSession(
   // A message that continues a run is checked before.
   const checks = config.onBusy === 'interrupt' && start.kind === 'message';
   const continues = resumedId !== undefined;
+  const invocationId = resumedId ?? control.ownId;
+  control.invocationId = invocationId;
   return runner.sessions.begin({
     key,
     why: 'by another run of its session',
@@ -315,7 +314,7 @@ function lockSession(
     busyWaitMs: config.busyWaitMs,
     mayCreate: (start.kind === 'message' || start.kind === 'live') && !control.sawSession,
     run: {
-      invocationId: control.invocationId,
+      invocationId,
       resumable: continues || config.resumable === true,
       continues,
       requestId: config.requestId,
@@ -325,7 +324,7 @@ function lockSession(
     callIds,
     message,
     abortSignal,
-    checkBegin: checks ? () => checkStorable(runner, request, control.invocationId, abortSignal) : undefined,
+    checkBegin: checks ? () => checkStorable(runner, request, control.ownId, abortSignal) : undefined,
     holder: control,
   });
 }
@@ -339,8 +338,10 @@ function lockSession(
 async function handleRefusal(locking: Locking, error: unknown): Promise<void> {
   const { runner, request, control, abortSignal } = locking;
   const { start, config } = request;
-  if (RequestKnownError.isInstance(error)) {
-    control.sawSession = true;
+  const isKnown = RequestKnownError.isInstance(error);
+  if (!isKnown && !UnfinishedRunError.isInstance(error)) throw error;
+  control.sawSession = true;
+  if (isKnown) {
     try {
       await runner.sessions.readAhead(() => handleKnownRequest(runner, request, error, abortSignal), { abortSignal });
     } catch (failure) {
@@ -349,11 +350,9 @@ async function handleRefusal(locking: Locking, error: unknown): Promise<void> {
     }
     return;
   }
-  if (!UnfinishedRunError.isInstance(error)) throw error;
-  control.sawSession = true;
   if (config.onOpenRun === 'reject' && config.onBusy !== 'interrupt') throw error;
   if (config.onBusy === 'interrupt' && start.kind === 'message')
-    await checkStorable(runner, request, control.invocationId, abortSignal);
+    await checkStorable(runner, request, control.ownId, abortSignal);
   await endOpenRun(runner, error.run, request, abortSignal);
 }
 

@@ -22,6 +22,56 @@ import type { RunStream } from './run-stream.ts';
 import type { Runner } from './runner.ts';
 import type { SessionHolder } from './session-lock.ts';
 
+/**
+ * The abort of one run: the signal of its caller, the signal that its work listens to, and the reason. It is in this file
+ * because a turn may enter no further one: see `bench/src/coverage.ts`.
+ */
+export class RunAbort {
+  /** Stops the work of the run: models, tools and waits. Also fires when only the agent is stopped, before the end of the run is stored. */
+  readonly guard: AbortGuard = new AbortGuard();
+  /** The caller's signal, once it is watched. Read-only for others. */
+  signal: AbortSignal | undefined;
+  /** The reason of the abort; undefined unless the run was aborted. Read-only for others. */
+  reason: EventloomError | undefined;
+  /** Rejects the wait of the run for its agent, which may ignore an abort. Set by the code that waits. */
+  interrupt: ((reason: EventloomError) => void) | undefined;
+
+  /**
+   * Listens to the caller's signal, until the end of the stream removes this listener.
+   *
+   * @throws RunAbortedError if the signal has fired already
+   */
+  watch(signal: AbortSignal | undefined): void {
+    this.signal = signal;
+    if (!signal) return;
+    if (signal.aborted) throw new RunAbortedError('the run was aborted before it started', { cause: signal.reason });
+    signal.addEventListener('abort', this, { once: true });
+  }
+
+  /** Aborts the run when the caller's signal fires. */
+  handleEvent(): void {
+    const reason: unknown = this.signal?.reason;
+    // The stored message equals what the server reports to clients, for example that the run was cancelled.
+    const what = ShuttingDownError.isInstance(reason)
+      ? 'the run was aborted, because the process shuts down'
+      : 'the run was aborted';
+    const { message, cancelsCalls } = RunAbortedError.isInstance(reason) ? reason : new RunAbortedError(what);
+    this.fire(new RunAbortedError(message, { cause: reason, cancelsCalls }));
+  }
+
+  /** Aborts the run: work that listens to the guard stops, and the stream throws the reason. */
+  fire(reason: EventloomError): void {
+    this.reason ??= reason;
+    this.guard.abort(reason);
+    this.interrupt?.(reason);
+  }
+
+  /** Stops the work of an agent that has not finished. The run itself is not aborted. */
+  stopWork(): void {
+    this.guard.abort(new RunAbortedError('the run ended before its agent had finished'));
+  }
+}
+
 /** Maximum time that another run waits for the end of a run that it interrupts, in milliseconds. */
 const UNLOCK_MS = 1000;
 
@@ -31,7 +81,11 @@ const UNLOCK_MS = 1000;
  * - The reader calls `next`, which steps the generator `run`; the constructor creates it. Chunks after the first go
  *   from the agent to the reader without it: see `ChunkShortcut`.
  * - `run` asks the agent for its events with `nextStep`, and notes here that the run has begun, how far it has come, and its end.
- * - A run that wants the session calls `yieldSession`: see `SessionHolder`. The caller's abort signal calls `abort`.
+ * - A run that wants the session calls `yieldSession`: see `SessionHolder`.
+ *
+ * What aborts it is in `abort`. Its fields are read-only for others, except `live` and `operation`, which `run` sets, and
+ * `invocationId` and `sawSession`, which `lock-run.ts` sets. The position (`offset` and others) has no class of its own,
+ * because the members of `RunStream` would have to be delegated to it, event by event.
  *
  * It is not a generator with extra properties: setting them would cost half a microsecond.
  */
@@ -41,13 +95,9 @@ export class RunControl implements RunStream, SessionHolder, SteppedRun {
   live: LiveRun | undefined;
   /** Observes the run, once its session is locked. */
   operation: ObservedOperation | undefined;
-  readonly abortGuard: AbortGuard = new AbortGuard();
+  readonly abort: RunAbort = new RunAbort();
   attempt = 0;
   leavesRunOpen = false;
-  /** The caller's abort signal. */
-  readonly signal: AbortSignal | undefined;
-  /** The reason of the abort; undefined unless the run was aborted. */
-  abortReason: EventloomError | undefined;
   /** True once the run has begun: its message is stored, or its session is locked again. */
   hasBegun = false;
   /** True once the store refused the run because of another run of its session: a session that is missing then was deleted. */
@@ -55,29 +105,22 @@ export class RunControl implements RunStream, SessionHolder, SteppedRun {
   offset = 0;
   firstSeq = 0;
   beginOffset = 0;
-  /** The wait of another run for the session; set by `yieldSession`. */
   unlocking: PromiseWithResolvers<void> | undefined;
+  /** The id of this run, unless its message continues another one. */
+  readonly ownId: string;
   readonly #runner: Runner;
   readonly #input: RunInput;
-  /** The id of this run, unless its message continues another one. */
-  readonly #ownId: string;
   readonly #events: ChunkShortcut;
-  /** Rejects the wait for the agent's next event. */
-  #interrupt: ((reason: EventloomError) => void) | undefined;
   #phase: 'new' | 'read' | 'ended' = 'new';
   #whenBegun: PromiseWithResolvers<boolean> | undefined;
-  #onSignal: (() => void) | undefined;
   /** Cancels the timer of `limitTime`. */
   #cancelTimer: (() => void) | undefined;
 
   constructor(runner: Runner, input: RunInput, invocationId: string) {
     this.#runner = runner;
     this.#input = input;
-    this.#ownId = invocationId;
+    this.ownId = invocationId;
     this.invocationId = invocationId;
-    const signal = input.params?.abortSignal;
-    // The run checks its parameters when it begins, and then refuses a value that is not a signal.
-    this.signal = typeof signal?.aborted === 'boolean' ? signal : undefined;
     this.#events = new ChunkShortcut(this, run(runner, input, this));
   }
 
@@ -116,35 +159,6 @@ export class RunControl implements RunStream, SessionHolder, SteppedRun {
     return event;
   }
 
-  /**
-   * Listens to the caller's signal, and to the client of a live run.
-   *
-   * @throws RunAbortedError if the signal has fired already
-   */
-  watch(start: RunStart): void {
-    if (start.kind === 'live') this.live = start.live;
-    const { signal } = this;
-    if (signal?.aborted) throw new RunAbortedError('the run was aborted before it started', { cause: signal.reason });
-    if (!signal) return;
-    this.#onSignal = () => {
-      const reason: unknown = signal.reason;
-      // The stored message equals what the server reports to clients, for example that the run was cancelled.
-      const what = ShuttingDownError.isInstance(reason)
-        ? 'the run was aborted, because the process shuts down'
-        : 'the run was aborted';
-      const { message, cancelsCalls } = RunAbortedError.isInstance(reason) ? reason : new RunAbortedError(what);
-      this.abort(new RunAbortedError(message, { cause: reason, cancelsCalls }));
-    };
-    signal.addEventListener('abort', this.#onSignal, { once: true });
-  }
-
-  /** Aborts the run: work that listens to its signal stops, and the stream throws the reason. */
-  abort(reason: EventloomError): void {
-    this.abortReason ??= reason;
-    this.abortGuard.abort(reason);
-    this.#interrupt?.(reason);
-  }
-
   /** Ends the run once it has taken this time. A live run first stores the speech so far. */
   limitTime(maxRunMs: number): void {
     const late = new RunTimeoutError(
@@ -162,10 +176,10 @@ export class RunControl implements RunStream, SessionHolder, SteppedRun {
   async yieldSession(reason: EventloomError, storesEnd: boolean): Promise<void> {
     const { platform } = this.#runner;
     await this.live?.yieldSession(platform);
-    if (!storesEnd || this.live || !this.#events.isAwaited) return this.abort(reason);
+    if (!storesEnd || this.live || !this.#events.isAwaited) return this.abort.fire(reason);
     const { promise: unlocked, resolve } = (this.unlocking ??= Promise.withResolvers());
     const cancel = platform.schedule(UNLOCK_MS, resolve);
-    this.abort(new RunAbortedError(reason.message));
+    this.abort.fire(new RunAbortedError(reason.message));
     await unlocked;
     cancel();
   }
@@ -178,10 +192,10 @@ export class RunControl implements RunStream, SessionHolder, SteppedRun {
       return stepAfterChunks;
     }
     if (driver.isDone) return DONE;
-    if (this.abortReason) throw this.abortReason;
+    if (this.abort.reason) throw this.abort.reason;
     const { promise, resolve, reject } = Promise.withResolvers<EventResult>();
     // Set before the step, because the step may abort the run. A live run has its own wait for its client.
-    if (!this.live) this.#interrupt = reject;
+    if (!this.live) this.abort.interrupt = reject;
     const step = this.operation ? this.operation.run(() => driver.next()) : driver.next();
     if (this.live) return this.live.until(step, driver.context);
     // Promises are chained directly: engines follow such a chain to show asynchronous stack frames.
@@ -205,12 +219,8 @@ export class RunControl implements RunStream, SessionHolder, SteppedRun {
   /** Closes an agent that did not end. First stops work that its finally blocks may wait for. */
   async closeAgent(driver: AgentDriver | undefined): Promise<void> {
     if (!driver?.isRunning) return;
-    this.#stopWork();
+    this.abort.stopWork();
     await this.observe(() => driver.close());
-  }
-
-  #stopWork(): void {
-    this.abortGuard.abort(new RunAbortedError('the run ended before its agent had finished'));
   }
 
   /**
@@ -241,10 +251,10 @@ export class RunControl implements RunStream, SessionHolder, SteppedRun {
     this.#cancelTimer?.();
     const isCompleted = end?.outcome !== undefined && !end.failure;
     this.leavesRunOpen = this.hasBegun && !end?.outcome;
-    if (this.#onSignal) this.signal?.removeEventListener('abort', this.#onSignal);
+    this.abort.signal?.removeEventListener('abort', this.abort);
     if (isCompleted) this.operation?.succeed();
     else this.operation?.leave();
-    if (!isCompleted) this.#stopWork();
+    if (!isCompleted) this.abort.stopWork();
     this.live?.close();
     this.#phase = 'ended';
     this.#whenBegun?.resolve(this.hasBegun);
@@ -257,7 +267,7 @@ export class RunControl implements RunStream, SessionHolder, SteppedRun {
   }
 
   retry(): RunStream {
-    const again = new RunControl(this.#runner, this.#input, this.#ownId);
+    const again = new RunControl(this.#runner, this.#input, this.ownId);
     again.sawSession = this.sawSession;
     return again;
   }

@@ -65,9 +65,9 @@ function toRunError(
  * process, nothing was stored, and the message can be sent again. A storage that did not respond may have stored the
  * message: its error says so, and takes precedence over the reason of an abort.
  */
-export function toStreamError(thrown: unknown, { hasBegun, abortReason }: RunControl): EventloomError {
+export function toStreamError(thrown: unknown, { hasBegun, abort }: RunControl): EventloomError {
   if (!hasBegun && isUnavailable(thrown)) return thrown;
-  const error = toRunError(thrown, abortReason);
+  const error = toRunError(thrown, abort.reason);
   if (hasBegun || !StaleWriterError.isInstance(error)) return error;
   return new SessionBusyError(
     'the session was taken before the message was stored, by another run or because this one was cancelled; nothing was stored, so send the message again unless you cancelled it',
@@ -151,10 +151,10 @@ export async function storeFailure(
 ): Promise<StoredFailure> {
   const { context } = invocation;
   const failed = context.progress.failedAt(thrown) ?? agent ?? context;
-  const failure = toRunError(thrown, control.abortReason, failed);
+  const failure = toRunError(thrown, control.abort.reason, failed);
   control.operation?.fail(failure);
   const stored = await storeEnd(invocation, { failure, thrown, failed });
-  return !control.abortReason || RunTimeoutError.isInstance(failure) ? stored : { ...stored, events: [] };
+  return !control.abort.reason || RunTimeoutError.isInstance(failure) ? stored : { ...stored, events: [] };
 }
 
 /** Stores the end of a run whose reader stopped reading: see `storeEnd`. */

@@ -40,7 +40,7 @@ export class RunInvocation implements RunHost {
       runConfig: locked.config,
       userContent: resumed?.userContent ?? message,
       live: control.live,
-      abort: control.abortGuard,
+      abort: control.abort.guard,
       platform,
       plugins: runner.pluginManager,
       operations: instrumentation && new RunOperations(instrumentation, platform),

@@ -64,7 +64,8 @@ export async function* run(
   try {
     if (toolsetsClosed) await toolsetsClosed;
     request = parseRunRequest(runner, input);
-    control.watch(request.start);
+    if (request.start.kind === 'live') control.live = request.start.live;
+    control.abort.watch(input.params.abortSignal);
     const locking = lockForRun(runner, request, control);
     locked = locking instanceof Promise ? await locking : locking;
     const { start, config, resumed } = locked;
@@ -122,7 +123,7 @@ export async function* run(
       if (!control.hasBegun) throw thrown;
       await control.closeAgent(driver);
       // An abort after the end of the run changes nothing.
-      if (end && control.abortReason) return;
+      if (end && control.abort.reason) return;
       if (end) throw thrown;
       const failed = await storeFailure(invocation, control, { thrown, agent: driver?.context });
       end = failed;
@@ -151,7 +152,6 @@ export async function* run(
     control.end(end);
     // A run whose last event was stored together with its end is unlocked already.
     if (locked?.lock.isLocked) await releaseSession(locked, control, end);
-    control.unlocking?.resolve();
     const toolsetsSuspended = runner.toolsets?.runEnds();
     if (toolsetsSuspended) await toolsetsSuspended;
   }

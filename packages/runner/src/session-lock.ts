@@ -18,20 +18,19 @@ import {
   StaleWriterError,
   type ToolLedgerEntry,
 } from '@eventloom/core';
-import { type AbortGuard, isUnavailable, repeatWhileUnavailable, type ToolLedger } from '@eventloom/core/internal';
+import { isUnavailable, repeatWhileUnavailable, type ToolLedger } from '@eventloom/core/internal';
 import type { HeldLease } from './lease-keeper.ts';
+import type { RunAbort } from './run-control.ts';
 import type { LoadedSession } from './session-loader.ts';
 import type { LockRequest, SessionLocks } from './session-locks.ts';
 
 /** A run of this process that has locked a session, from the view of another run that waits for the session. */
 export interface SessionHolder {
   readonly invocationId: string;
-  /** Fires when the run is stopped, and also when only its agent is stopped, before the end of the run is stored. */
-  readonly abortGuard: AbortGuard;
-  /** The reason of the abort; undefined unless the run was aborted. */
-  readonly abortReason: EventloomError | undefined;
-  /** Ends the run at once. */
-  abort(reason: EventloomError): void;
+  /** The abort of the run, which ends it at once. */
+  readonly abort: RunAbort;
+  /** The wait of another run for the session, if one waits; resolved when the session is unlocked. */
+  readonly unlocking: PromiseWithResolvers<void> | undefined;
   /** Ends the run; a live run first stores the speech so far, and with `storesEnd` another run its end. */
   yieldSession(reason: EventloomError, storesEnd: boolean): Promise<void>;
   /** Notes that the run has begun: its message is stored. */
@@ -96,7 +95,7 @@ export class SessionLock implements HeldLease, ToolLedger {
   lose(error: EventloomError): void {
     if (this.lost) return;
     this.lost = error;
-    this.#holder?.abort(error);
+    this.#holder?.abort.fire(error);
   }
 
   get endMs(): number {
@@ -186,14 +185,14 @@ export class SessionLock implements HeldLease, ToolLedger {
 
   async #retry<T>(work: () => MaybePromise<T>, thrown: unknown): Promise<T> {
     const run = this.#holder;
-    const isAborted = (): boolean => run?.abortReason !== undefined;
+    const isAborted = (): boolean => run?.abort.reason !== undefined;
     try {
       return await repeatWhileUnavailable(
         work,
         thrown,
         this.#locks.runner.platform,
         this.endMs,
-        run?.abortGuard.signal,
+        run?.abort.guard.signal,
         isAborted,
       );
     } catch (error) {
@@ -274,5 +273,6 @@ export class SessionLock implements HeldLease, ToolLedger {
     keeper.release(this);
     if (this.#holder && holders.get(this.#name) === this.#holder) holders.delete(this.#name);
     if (this.loaded) loader.cache(this.#name, this.loaded);
+    this.#holder?.unlocking?.resolve();
   }
 }

@@ -23,7 +23,7 @@ export async function* followRun(
   { invocationId }: RequestKnownError,
 ): AsyncGenerator<Event, RunOutcome, undefined> {
   const { sessionService } = runner;
-  const { signal } = control;
+  const { signal } = control.abort;
   let seq: number | undefined;
   let isAfterMessage = false;
   for (;;) {
