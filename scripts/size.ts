@@ -19,7 +19,7 @@ const worker: BuildOptions = {
 const bundles = [
   // The aim is 66 kB; docs/decisions/2026-11-30-bundle-sizes.md says what is above it. What a model reads of the questions that it
   // asks, and of their answers, is 0.3 kB.
-  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 110_200 },
+  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 110_300 },
   // The aim is 80 kB. Without live runs, which a server takes as an option. It grows with the runtime. A cancelled copy of a request says
   // which run to follow: 0.1 kB. The requests of a user wait for each other: 0.5 kB.
   { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 167_300 },

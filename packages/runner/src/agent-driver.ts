@@ -8,6 +8,7 @@ import {
 } from '@eventloom/core';
 import {
   AGENT_CLOSE_MS,
+  type Execution,
   isBaseAgent,
   observeGenerator,
   reportUnlessStopped,
@@ -46,11 +47,25 @@ export class AgentDriver implements AgentEvents {
   #transfersSinceModelCall = 0;
   #llmCalls = 0;
 
-  /** @param context the context of the agent to start with */
+  /** @param context the context of the agent to start with. If that one has ended in a resumed run, see `#skipEnded`. */
   constructor(context: InvocationContext) {
     this.context = context;
-    // In a resumed run, agents may have ended already, and control is with the one that they transferred to.
-    while (this.context.resumedFrom?.isCompleted && this.#takeTransfer() !== undefined);
+    if (context.resumedFrom) this.#skipEnded(context.resumedFrom);
+  }
+
+  /** Gives control to the agent that had it when the run was interrupted: the last in the stored transfers from this one. */
+  #skipEnded(first: Execution): void {
+    this.#noteStoredTransfer(first);
+    let at: Execution | undefined = first;
+    while (at?.isCompleted) {
+      if (this.#takeTransfer() === undefined) return;
+      at = this.context.resumedFrom;
+    }
+  }
+
+  /** Notes the transfer that the agent with this execution requested before the run was interrupted, as if it were committed now. */
+  #noteStoredTransfer({ events }: Execution): void {
+    for (const event of events) this.context.progress.noteTransfer(event);
   }
 
   next(): Promise<EventResult> {
@@ -161,6 +176,7 @@ export class AgentDriver implements AgentEvents {
     const target = from.invocation.rootAgent.findAgent(name);
     if (!target) throw unknownTarget(from, name);
     this.context = from.forAgent(target);
+    if (this.context.resumedFrom) this.#noteStoredTransfer(this.context.resumedFrom);
     this.#events = undefined;
     return name;
   }

@@ -386,7 +386,12 @@ export class InvocationContext {
     });
   }
 
-  /** Creates the context of an agent that is started from this context. The first agent's execution id is the invocation id. @internal */
+  /**
+   * Creates the context of an agent that is started from this context. The first agent's execution id is the invocation id. In a resumed
+   * run, claims the stored execution that the agent continues, which no other agent gets then.
+   *
+   * @internal
+   */
   forAgent(agent: BaseAgent, place: AgentPlace = {}): InvocationContext {
     const { invocation, progress } = this;
     const { resumedLog } = invocation;
@@ -395,7 +400,6 @@ export class InvocationContext {
     const resumedFrom = isFirst
       ? resumedLog?.findExecution(this.executionId, agent.name)
       : resumedLog?.claimChild(this, branch, agent.name);
-    if (resumedFrom) for (const event of resumedFrom.events) progress.noteTransfer(event);
     return new InvocationContext({
       invocation,
       progress,

@@ -21,7 +21,7 @@ export interface ReplyInProgress {
  * | ------------------------------------------- | ------------------------------- | ---------------------------------- | ----------------------------------- |
  * | `ended`, `endsItself`                       | the invocation or sub-invocation | contexts; live agents              | agents, and their driver            |
  * | `markReported`, `noteFailure`               | the invocation or sub-invocation | the agent that failed, its driver  | the runner, for the error event     |
- * | `noteTransfer`                              | the invocation or sub-invocation | the committer, contexts of a resumed run | the driver                    |
+ * | `noteTransfer`                              | the invocation or sub-invocation | the committer; the driver of a resumed run | the driver                  |
  * | `countLlmCall`, `checkHandOvers`            | the whole run                   | agents; the driver                 | the limits of `RunConfig`           |
  * | `shouldYieldToEventLoop`                    | the whole run                   | the driver                         | the driver                          |
  * | `noteCommitted`                             | the whole run                   | committers of sub-invocations      | agents and committers around them   |
@@ -132,7 +132,7 @@ export class InvocationProgress {
     return this.run.#committed?.has(event) === true;
   }
 
-  /** Notes the transfer target of an execution when its event is committed. */
+  /** Notes the transfer target of an execution when its event is committed, or read again in a resumed run. */
   noteTransfer({ actions, executionId }: Event): void {
     if (actions.transferToAgent === undefined || executionId === undefined) return;
     (this.#transfers ??= new Map()).set(executionId, actions.transferToAgent);

@@ -45,6 +45,17 @@ describe('a long-running call pauses the agents around it', () => {
     expect(textsOf(await run(tree([], ['ready']), { invocationId, ...answer('c1') }))).toEqual(['helper: ready']);
   });
 
+  test('an agent that got control by two transfers keeps it', async () => {
+    const { run, begin } = await setUp();
+    const handOver = (name: string) => ({ calls: [{ name: 'transfer_to_agent', args: { agent_name: name } }] });
+    const tree = (front: ScriptedStep[], helper: ScriptedStep[], expert: ScriptedStep[]) =>
+      agentOf('front', front, {
+        subAgents: [agentOf('helper', helper, { subAgents: [agentOf('expert', expert)] })],
+      });
+    const { invocationId } = await begin(tree([handOver('helper')], [handOver('expert')], [WAIT]));
+    expect(textsOf(await run(tree([], [], ['ready']), { invocationId, ...answer('c1') }))).toEqual(['expert: ready']);
+  });
+
   test('parallel agents wait for their own responses, and the next agent for all', async () => {
     const { run, begin } = await setUp();
     const { invocationId } = await begin(parallelThenLast([ask('l')], [ask('r')], []));
