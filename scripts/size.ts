@@ -22,7 +22,7 @@ const bundles = [
   { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 110_300 },
   // The aim is 80 kB. Without live runs, which a server takes as an option. It grows with the runtime. A cancelled copy of a request says
   // which run to follow: 0.1 kB. The requests of a user wait for each other: 0.5 kB.
-  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 167_300 },
+  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 167_400 },
   // The limit is 8 kB of 1,024 bytes each: 8.2 kB of 1,000, which are printed here and stand in the guides.
   { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
   // With the state of a chat, which sends messages to their end, reads several runs, and finds what other pages wrote between its own
