@@ -20,7 +20,6 @@ const ALLOWED: readonly AllowedStep[] = [
   { path: 'packages/live/src/unconsumed-requests.ts', reason: 'a few megabytes of speech at most' },
   { path: 'packages/runner/src/history-reader.ts', text: 'events = ', reason: 'each page is four times the last one' },
   { path: 'packages/server/src/http/large-responses.ts', reason: '64 blocks' },
-  { path: 'packages/server/src/http/user-quotas.ts', reason: 'one request for each of eight places' },
   { path: 'packages/server/src/node/serve.ts', reason: 'eight responses' },
 ];
 

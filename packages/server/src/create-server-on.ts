@@ -20,7 +20,10 @@ import { DEFAULT_LIMITS, mergeLimits, type ServerLimits } from './server-limits.
 import { type AuthenticatedUser, checkServerOptions, type ServerOptions } from './server-options.ts';
 import { VERSION } from './version.ts';
 
-/** An Eventloom server. Its `fetch` answers requests on every runtime; `serve` of `@eventloom/server/node` listens on a port with it. */
+/**
+ * An Eventloom server. Its `fetch` answers requests on Node, Bun, Deno and in a Durable Object; `serve` of `@eventloom/server/node` listens
+ * on a port with it. A Worker needs `@eventloom/cloudflare`, because the requests of a Worker share no timers.
+ */
 export interface EventloomServer {
   /**
    * The router for the application's own routes. The server checks only the host and the origin of their requests: these routes have no

@@ -65,8 +65,8 @@ const BOUNDS = {
 } as const satisfies Record<Limited, unknown>;
 /** Maximum number of requests of one user that are worked on at the same time. */
 const MAX_PLACES = 8;
-/** Time after which a request loses its place if others wait: it may wait for something else. */
-const MAX_PLACE_MS = 1000;
+/** Maximum time that a request waits for a place. Those that have one may wait for what this request does, such as a cancellation. */
+const MAX_WAIT_MS = 1000;
 /** Maximum number of bytes of one body of an unknown user in the shared part. */
 const SMALL_BODY = 64 * 1024;
 
@@ -80,18 +80,15 @@ export class UserQuotas {
   readonly maxBodyBytes: number;
   readonly total: Usage = { ...NOTHING };
   readonly users: Map<string, Usage> = new Map();
-  readonly platform: Pick<Platform, 'schedule'> | undefined;
-  /** The requests that have a place. */
-  readonly placed = new Set<RequestQuota>();
-  /** The users of places that were returned since other work ran. */
+  readonly platform: Pick<Platform, 'now' | 'schedule'> | undefined;
+  /** The users of places that were returned since other work ran, and the time of the first return. */
   readonly returned: string[] = [];
-  /** Give places to the requests that wait for one, by user. */
-  readonly #waiting = new Map<string, (() => void)[]>();
-  /** The users whose places are limited in time now. */
-  readonly #timed = new Set<string>();
+  returnedMs = 0;
+  /** Give places to the requests that wait for one, by user, in the order in which they came. */
+  readonly #waiting = new Map<string, Set<() => void>>();
 
   /** @param platform undefined gives each request a place at once. Default: undefined */
-  constructor(limits: QuotaLimits, platform?: Pick<Platform, 'schedule'>) {
+  constructor(limits: QuotaLimits, platform?: Pick<Platform, 'now' | 'schedule'>) {
     this.limits = limits;
     this.platform = platform;
     this.maxBodyBytes = Math.min(limits.maxBodyBytes, limits.maxBodyBytesInFlight, limits.maxBodyBytesInFlightPerUser);
@@ -133,31 +130,22 @@ export class UserQuotas {
   }
 
   /**
-   * Resolves when the request has a place: its user has fewer than `MAX_PLACES` requests that are worked on. Without it,
-   * each step of another user's request would wait for a step of every request of a user who sends a thousand of them
-   * at a time, in this process and at the connections of its database.
+   * Resolves when the request has a place, of which each user has `MAX_PLACES`. Without places, each step of another user's request would
+   * wait for a step of every request of a user who sends a thousand of them at a time, in this process and at the connections of its database.
    */
   waitForPlace(userId: string, request: RequestQuota): Promise<void> {
     return new Promise((resolve) => {
-      const waiting = this.#waiting.get(userId) ?? [];
+      const waiting = this.#waiting.get(userId) ?? new Set();
       this.#waiting.set(userId, waiting);
-      waiting.push(() => {
+      const begin = (): void => {
+        callOff?.();
+        waiting.delete(begin);
+        if (waiting.size === 0) this.#waiting.delete(userId);
         request.count('places', 1);
         resolve();
-      });
-      if (!this.#timed.has(userId)) this.#limitTime(userId);
-    });
-  }
-
-  /** Takes the places of requests that are worked on for longer than a second, as long as others of their user wait. */
-  #limitTime(userId: string): void {
-    this.#timed.add(userId);
-    const slow = Array.from(this.placed).filter((request) => request.userId === userId);
-    this.platform?.schedule(MAX_PLACE_MS, () => {
-      this.#timed.delete(userId);
-      if (!this.#waiting.has(userId)) return;
-      for (const request of slow) if (this.placed.has(request)) request.count('places', -1);
-      this.#limitTime(userId);
+      };
+      waiting.add(begin);
+      const callOff = this.platform?.schedule(MAX_WAIT_MS, begin);
     });
   }
 
@@ -167,10 +155,8 @@ export class UserQuotas {
       const own = this.users.get(userId);
       if (!own) continue;
       own.places--;
-      const waiting = this.#waiting.get(userId);
-      const next = waiting?.shift();
-      if (waiting?.length === 0) this.#waiting.delete(userId);
-      next?.();
+      const [next] = this.#waiting.get(userId) ?? [];
+      if (next && own.places < MAX_PLACES) next();
       let used = own.places;
       for (const kind of KINDS) used += own[kind];
       if (used === 0) this.users.delete(userId);
@@ -202,8 +188,11 @@ export class RequestQuota {
   constructor(quotas: UserQuotas, userId: string | undefined, takesPlace = false) {
     this.#quotas = quotas;
     this.userId = userId;
-    if (!takesPlace || userId === undefined || !quotas.platform) return;
-    if ((quotas.users.get(userId)?.places ?? 0) < MAX_PLACES) this.count('places', 1);
+    const { platform, users, returned } = quotas;
+    if (!takesPlace || userId === undefined || !platform) return;
+    // A Worker drops the timers of a request that it has answered.
+    if (returned.length > 0 && platform.now() - quotas.returnedMs > MAX_WAIT_MS) quotas.passPlacesOn();
+    if ((users.get(userId)?.places ?? 0) < MAX_PLACES) this.count('places', 1);
     else this.place = quotas.waitForPlace(userId, this);
   }
 
@@ -216,7 +205,7 @@ export class RequestQuota {
    * @throws ServerBusyError if the limits are exceeded; nothing is counted then
    */
   count(kind: keyof Usage, amount: number, isLimited: boolean = amount > 0): void {
-    const { total, users, placed, returned, platform, passPlacesOn } = this.#quotas;
+    const { total, users, returned, platform } = this.#quotas;
     const userId = this.userId;
     if (isLimited && kind !== 'reservedReaders' && kind !== 'places')
       this.#quotas.check(kind, amount, userId, this.used);
@@ -226,11 +215,11 @@ export class RequestQuota {
     // A run that has its session is no longer counted among the requests that are worked on.
     if (kind === 'queued' && amount < 0 && this.used.places > 0) this.count('places', -1);
     if (kind === 'places' && amount < 0) {
-      placed.delete(this);
-      if (returned.push(userId) === 1) platform?.schedule(0, passPlacesOn);
+      if (returned.push(userId) > 1 || !platform) return;
+      this.#quotas.returnedMs = platform.now();
+      platform.schedule(0, this.#quotas.passPlacesOn);
       return;
     }
-    if (kind === 'places') placed.add(this);
     const own = users.get(userId) ?? { ...NOTHING };
     own[kind] += amount;
     if (own.runs + own.queued + own.bodyBytes + own.responseChars + own.reservedReaders + own.places === 0)
