@@ -123,8 +123,9 @@ function addPath<Server extends FrontContext>(
       const refusal = `${shownAddress(req.path)} accepts ${allow}, not ${req.method}`;
       return errorResponse(new MethodNotAllowedError(refusal), { allow });
     }
-    const user = route.isPublic ? undefined : (callers.get(req.raw) ?? (await identify?.(req.raw)));
-    const request = new ServerRequest(server, context, user);
+    const caller = callers.get(req.raw);
+    const user = route.isPublic ? undefined : (caller ?? (await identify?.(req.raw)));
+    const request = new ServerRequest(server, context, user, caller !== undefined);
     try {
       if (request.quota.place) await request.quota.place;
       const response = await route.handle(request);

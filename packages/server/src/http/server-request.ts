@@ -38,12 +38,18 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
   readonly quota: RequestQuota;
   #bytes: Promise<Uint8Array<ArrayBuffer>> | undefined;
 
-  constructor(server: Server, context: { readonly req: RoutedRequest }, user: AuthenticatedUser | undefined) {
+  /** @param isOfProgram true for a request of the program itself, which may be made inside of another one: it waits for no place */
+  constructor(
+    server: Server,
+    context: { readonly req: RoutedRequest },
+    user: AuthenticatedUser | undefined,
+    isOfProgram: boolean,
+  ) {
     this.server = server;
     this.raw = context.req.raw;
     this.#context = context;
     this.user = user;
-    this.quota = new RequestQuota(server.quotas, user?.userId ?? context.req.param('userId'), true);
+    this.quota = new RequestQuota(server.quotas, user?.userId ?? context.req.param('userId'), !isOfProgram);
   }
 
   /** The path of the address at which the client sees the route, with the base path of the server. */

@@ -130,8 +130,9 @@ export class UserQuotas {
   }
 
   /**
-   * Resolves when the request has a place, of which each user has `MAX_PLACES`. Without places, each step of another user's request would
-   * wait for a step of every request of a user who sends a thousand of them at a time, in this process and at the connections of its database.
+   * Resolves when the request has a place, of which each user has `MAX_PLACES`. Without places, each step of another
+   * user's request would wait for a step of every request of a user who sends a thousand of them at a time, in this
+   * process and at the connections of its database.
    */
   waitForPlace(userId: string, request: RequestQuota): Promise<void> {
     return new Promise((resolve) => {

@@ -4,6 +4,7 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { Gate, type ScriptedStep } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
 import type { ProtocolRequest } from '../protocol.ts';
+import type { EventloomServer } from '../create-server.ts';
 import type { ServerLimits } from '../server-limits.ts';
 import { serveApp } from '../fixtures/server-scenario.ts';
 
@@ -21,6 +22,7 @@ interface Place {
   readonly stream: (userId: string, sessionId: string) => Promise<Response>;
   readonly head: (userId: string, path: string) => Promise<Response>;
   readonly patch: (userId: string, sessionId: string) => Promise<Answer>;
+  readonly fetchAs: EventloomServer['fetchAs'];
   /** Lists the sessions of a user. */
   readonly list: (userId: string) => Promise<unknown>;
 }
@@ -56,6 +58,7 @@ function setUp(
   };
   return {
     send,
+    fetchAs: server.fetchAs,
     run: (userId, sessionId, text = 'hi') => send(userId, 'POST', '/run', bodyOf(userId, sessionId, text)),
     stream: async (userId, sessionId) => {
       const init = {
@@ -390,14 +393,19 @@ test('the requests of a user wait for each other, and not those of another user'
       return super.deleteSession(key);
     }
   }
-  const { send } = setUp([], { sessionService: new SlowService(), platform: createStillPlatform() });
+  const { send, fetchAs } = setUp([], { sessionService: new SlowService(), platform: createStillPlatform() });
   const remove = async (userId: string, sessionId: number): Promise<number> =>
     (await send(userId, 'DELETE', `/apps/app/users/${userId}/sessions/${sessionId}`, undefined)).status;
   const removing = Array.from({ length: 20 }, (_, sessionId) => remove('ann', sessionId));
   await expect.poll(() => deleted.length).toBe(8);
   expect(await remove('bob', 0)).toBe(200);
   expect(deleted).toEqual([...Array<string>(8).fill('ann'), 'bob']);
+  // A request of the program itself may be made inside of one that has a place.
+  const url = 'http://localhost/apps/app/users/ann/sessions/own';
+  const own = fetchAs({ userId: 'ann' }, new Request(url, { method: 'DELETE' }));
+  await expect.poll(() => deleted.length).toBe(10);
   gate.open();
+  expect((await own).status).toBe(200);
   expect(await Promise.all(removing)).toEqual(Array(20).fill(200));
 });
 
