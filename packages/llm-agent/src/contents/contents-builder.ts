@@ -422,8 +422,8 @@ export class ContentsBuilder {
       }
       const shown = call && this.#shown?.get(call);
       if (!shown) {
-        // A summary may cover the call: then the late response is added as text, so that it is not lost.
-        if (this.#summaries) (rest ??= []).push(...toResponseText(response));
+        // A summary may cover the call, or it may be told as text, as one of another agent: then the response is text too.
+        if (this.#summaries || (call && this.#isToldAsText(call))) (rest ??= []).push(...toResponseText(response));
         continue;
       }
       shown.response = withoutClientId(part);
@@ -439,6 +439,11 @@ export class ContentsBuilder {
     // An event that holds only responses without calls adds nothing.
     if (rest) this.#newestResponded = NO_GROUPS;
     else if (groups) this.#newestResponded = groups;
+  }
+
+  #isToldAsText({ event }: SessionCall): boolean {
+    const { scope, readsNodes } = this.#options;
+    return event.author !== this.#agentName && isVisibleTo(event, this.#branch, scope, readsNodes);
   }
 
   #placeResponses(group: CallGroup): void {

@@ -232,9 +232,15 @@ test('a response belongs to the newest call with its id, because some models reu
   expect(contentsOf(events)).toEqual([calls('0'), answers({ 0: 'first' }), calls('0'), answers({ 0: 'second' })]);
 });
 
-test("a response does not answer another agent's call with the same id", () => {
-  const events = [functionCallEvent('guide', [call('c1', 'find')]), answering('user', { c1: 'x' })];
-  expect(contentsOf(events)).toEqual([said('user', 'For context:', '[guide] called tool `find` with parameters: {}')]);
+test("a person's response to another agent's call is told as text, as the call is", () => {
+  const events = [functionCallEvent('guide', [call('c1')]), answering('user', { c1: 'x' })];
+  expect(contentsOf(events)).toEqual([
+    said('user', 'For context:', '[guide] called tool `f` with parameters: {}'),
+    said('user', 'For context: tool `f` returned result: {"result":"x"}'),
+  ]);
+  expect(
+    contentsOf([functionCallEvent('guide', [call('c1')], { branch: 'a' }), answering('user', { c1: 'x' })], 'b'),
+  ).toEqual([]);
 });
 
 test("a response inside a model's reply stays there, because the model's service ran the tool", () => {
