@@ -422,8 +422,8 @@ export class ContentsBuilder {
       }
       const shown = call && this.#shown?.get(call);
       if (!shown) {
-        // A summary may cover the call, or it may be told as text, as one of another agent: then the response is text too.
-        if (this.#summaries || (call && this.#isToldAsText(call))) (rest ??= []).push(...toResponseText(response));
+        // A summary may cover the call, or it is text itself, as a call of another agent: then the response is text too.
+        if (this.#summaries || (call && this.#isShownAsText(call))) (rest ??= []).push(...toResponseText(response));
         continue;
       }
       shown.response = withoutClientId(part);
@@ -441,7 +441,7 @@ export class ContentsBuilder {
     else if (groups) this.#newestResponded = groups;
   }
 
-  #isToldAsText({ event }: SessionCall): boolean {
+  #isShownAsText({ event }: SessionCall): boolean {
     const { scope, readsNodes } = this.#options;
     return event.author !== this.#agentName && isVisibleTo(event, this.#branch, scope, readsNodes);
   }

@@ -232,7 +232,7 @@ test('a response belongs to the newest call with its id, because some models reu
   expect(contentsOf(events)).toEqual([calls('0'), answers({ 0: 'first' }), calls('0'), answers({ 0: 'second' })]);
 });
 
-test("a person's response to another agent's call is told as text, as the call is", () => {
+test("a model reads a person's response to another agent's call as text, as it reads the call", () => {
   const events = [functionCallEvent('guide', [call('c1')]), answering('user', { c1: 'x' })];
   expect(contentsOf(events)).toEqual([
     said('user', 'For context:', '[guide] called tool `f` with parameters: {}'),
