@@ -22,7 +22,7 @@ describe('an empty Worker project that installs the packages from tarballs', () 
 
   test.each([
     ['the runtime behind the server', 168, 'server.jsonc'],
-    ['the Worker of the example, with Gemini', 234, 'wrangler.jsonc'],
+    ['the Worker of the example, with Gemini', 236, 'wrangler.jsonc'],
     ['the whole Worker, with Gemini, JWTs and Studio', 268, 'edge-worker/wrangler.jsonc'],
     ['the same as it is in the workspace', 268, join(import.meta.dirname, '../../apps/edge-worker/wrangler.jsonc')],
   ])('%s can be deployed, and takes at most %i kB (gzip)', async (_name, most, config) => {

@@ -20,7 +20,7 @@ import type { EndOfRun } from './run-end.ts';
 import { type RunInput, type RunStart, startKindOf } from './run-request.ts';
 import type { RunStream } from './run-stream.ts';
 import type { Runner } from './runner.ts';
-import type { SessionHolder } from './session-lock.ts';
+import type { SessionHolder, Unlocking } from './session-lock.ts';
 
 /**
  * The abort of one run: the signal of its caller, the signal that its work listens to, and the reason. It is in this file
@@ -105,7 +105,7 @@ export class RunControl implements RunStream, SessionHolder, SteppedRun {
   offset = 0;
   firstSeq = 0;
   beginOffset = 0;
-  unlocking: PromiseWithResolvers<void> | undefined;
+  unlocking: Unlocking | undefined;
   /** The id of this run, unless its message continues another one. */
   readonly ownId: string;
   readonly #runner: Runner;
@@ -177,7 +177,7 @@ export class RunControl implements RunStream, SessionHolder, SteppedRun {
     const { platform } = this.#runner;
     await this.live?.yieldSession(platform);
     if (!storesEnd || this.live || !this.#events.isAwaited) return this.abort.fire(reason);
-    const { promise: unlocked, resolve } = (this.unlocking ??= Promise.withResolvers());
+    const { promise: unlocked, resolve } = (this.unlocking ??= Promise.withResolvers<void>());
     const cancel = platform.schedule(UNLOCK_MS, resolve);
     this.abort.fire(new RunAbortedError(reason.message));
     await unlocked;

@@ -24,13 +24,19 @@ import type { RunAbort } from './run-control.ts';
 import type { LoadedSession } from './session-loader.ts';
 import type { LockRequest, SessionLocks } from './session-locks.ts';
 
+/** A wait for a session: `resolve` is called when it is unlocked. TypeScript before 5.7 has no name for it in ES2023. */
+export interface Unlocking {
+  readonly promise: Promise<void>;
+  readonly resolve: () => void;
+}
+
 /** A run of this process that has locked a session, from the view of another run that waits for the session. */
 export interface SessionHolder {
   readonly invocationId: string;
   /** The abort of the run, which ends it at once. */
   readonly abort: RunAbort;
-  /** The wait of another run for the session, if one waits; resolved when the session is unlocked. */
-  readonly unlocking: PromiseWithResolvers<void> | undefined;
+  /** The wait of another run for the session, if one waits. */
+  readonly unlocking: Unlocking | undefined;
   /** Ends the run; a live run first stores the speech so far, and with `storesEnd` another run its end. */
   yieldSession(reason: EventloomError, storesEnd: boolean): Promise<void>;
   /** Notes that the run has begun: its message is stored. */
