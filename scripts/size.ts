@@ -26,8 +26,8 @@ const bundles = [
   // The limit is 8 kB of 1,024 bytes each: 8.2 kB of 1,000, which are printed here and stand in the guides.
   { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
   // With the state of a chat, which sends messages to their end, reads several runs, and finds what other pages wrote between its own
-  // messages. Its methods refuse options that they do not have: 0.2 kB.
-  { name: 'client with a chat', entry: 'tests/size/chat.ts', budget: 9100 },
+  // messages. Its methods refuse options that they do not have: 0.2 kB. Of a session that it has read, it reads only what is new: 0.1 kB.
+  { name: 'client with a chat', entry: 'tests/size/chat.ts', budget: 9200 },
   // With the base classes and checks that agents load too, and without the vendors' providers.
   { name: 'models of the AI SDK', entry: 'packages/ai-sdk/src/index.ts', budget: 16_000 },
   // With the check of arguments by JSON Schema and of its types, and the reader of YAML (30 kB), which is loaded for a document in YAML.

@@ -246,6 +246,37 @@ describe('a chat', () => {
       expect(calls).toMatchObject([{ name: 'pay', status: 'failed', response: { error: 'cancelled' } }]);
     });
 
+    test('reads only the newest events when it reads the session again, and all if they do not follow the known ones', async () => {
+      const read: number[] = [];
+      const network: Network = async (request, forward) => {
+        const response = await forward(request);
+        if (request.method === 'GET' && /\/sessions\/[^/]+$/.test(new URL(request.url).pathname)) {
+          const session = (await response.clone().json()) as { readonly events?: readonly unknown[] } | null;
+          read.push(session?.events?.length ?? 0);
+        }
+        return response;
+      };
+      const turns = Array.from({ length: 120 }, (_, turn) => `reply ${turn}`);
+      const { session } = startServer(turns, { network });
+      const send = async (count: number): Promise<void> => {
+        for (let turn = 0; turn < count; turn++) for await (const _ of session.run('next'));
+      };
+      const chat = new AgentChat(session);
+      await send(60);
+      await chat.load();
+      await send(20);
+      await chat.load();
+      expect(read).toEqual([120, 50]);
+      const fresh = new AgentChat(session);
+      await fresh.load();
+      expect(chat.snapshot).toEqual(fresh.snapshot);
+      await send(40);
+      await chat.load();
+      expect(read).toEqual([120, 50, 160, 50, 240]);
+      await fresh.load();
+      expect(chat.snapshot).toEqual(fresh.snapshot);
+    });
+
     test('reads the session again on refresh, but only if another page has changed it', async () => {
       const { chat, session, request, requests } = await start();
       await chat.load();

@@ -86,8 +86,8 @@ export class AgentChat {
   #loaded: Promise<void> | undefined;
   /** True if the session is known to exist. */
   #exists = false;
-  /** Id of the newest event when the session was read; undefined if it had none. */
-  #lastRead: string | undefined;
+  /** The session as it was read last; undefined before, and if it does not exist. */
+  #stored: StoredConversation | undefined;
   /** True if the session could not be read when it was to be: it is read before the next message is sent. */
   #isUnread = false;
   /** The answers that the server has neither accepted nor refused, by the ids of their requests: each resolves when its run has ended. */
@@ -140,7 +140,7 @@ export class AgentChat {
     }
     if (this.#actions > 0 || (!session && !this.#exists)) return;
     const events = session?.events ?? [];
-    const read = events.findLastIndex(({ id }) => id === this.#lastRead);
+    const read = indexOfLast(this.#stored, session);
     const isPartial = read < 0 && events.length === MAX_COMPARED;
     if (!session || isPartial || !this.#shows(events.slice(read + 1))) await this.load();
   }
@@ -168,24 +168,39 @@ export class AgentChat {
       clearTimeout(timer);
     }
     this.#isUnread = true;
-    const session = await this.#getSession(signal);
+    const stored = await this.#readStored(signal);
     if (signal.aborted) return false;
     this.#isUnread = false;
-    const events = session?.events ?? [];
-    // The present state: other sessions and requests write it too, without an event of this session.
-    const conversation = { ...reduceEvents(emptyConversation, events), state: session?.state ?? {} };
+    const { events, conversation } = stored ?? { events: [], conversation: emptyConversation };
     if (!isWanted(conversation)) return false;
-    this.#exists = session !== undefined;
-    this.#lastRead = events.at(-1)?.id;
+    this.#exists = stored !== undefined;
+    this.#stored = stored;
     this.#set({ events, conversation });
     return true;
   }
 
+  /** Reads the session, after the first time only its newest events, if they follow those that were read. */
+  async #readStored(signal: AbortSignal): Promise<StoredConversation | undefined> {
+    const known = this.#stored;
+    let session = await this.#getSession(signal, known && MAX_COMPARED);
+    const at = indexOfLast(known, session);
+    if (known && session && at >= 0) {
+      const newer = session.events.slice(at + 1);
+      const conversation = { ...reduceEvents(known.conversation, newer), state: session.state };
+      return { events: [...known.events, ...newer], conversation };
+    }
+    if (known && session) session = await this.#getSession(signal);
+    if (!session) return undefined;
+    const { events, state } = session;
+    // The present state: other sessions and requests write it too, without an event of this session.
+    return { events, conversation: { ...reduceEvents(emptyConversation, events), state } };
+  }
+
   /** Reads the session, and tries again after lost connections and answers that ask for it. */
-  async #getSession(signal: AbortSignal): Promise<Session | undefined> {
+  async #getSession(signal: AbortSignal, numRecentEvents?: number): Promise<Session | undefined> {
     for (let delayMs = FIRST_DELAY_MS; ; delayMs *= 4) {
       try {
-        return await this.session.get({ ifExists: true });
+        return await this.session.get({ ifExists: true, ...(numRecentEvents && { numRecentEvents }) });
       } catch (error) {
         const isTemporary = EventloomError.isInstance(error) && error.retryable;
         if (!isTemporary || delayMs > MAX_DELAY_MS || signal.aborted) throw error;
@@ -428,7 +443,19 @@ export class AgentChat {
   }
 }
 
-/** Maximum number of events that a refresh compares. */
+/** The events of a session, as they were read, and what they say. */
+interface StoredConversation {
+  readonly events: readonly Event[];
+  readonly conversation: Conversation;
+}
+
+/** Returns the index of the last known event among those of the session; -1 if it is not there. */
+function indexOfLast(known: StoredConversation | undefined, session: Session | undefined): number {
+  const last = known?.events.at(-1)?.id;
+  return session?.events.findLastIndex(({ id }) => id === last) ?? -1;
+}
+
+/** Maximum number of events that are compared with the known ones. */
 const MAX_COMPARED = 50;
 /** The delay before the session is read again, in milliseconds. It grows four times with each attempt. */
 const FIRST_DELAY_MS = 250;
