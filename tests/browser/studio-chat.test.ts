@@ -200,8 +200,10 @@ test('texts and files that cannot be drawn are shown as plain text or with a rea
   await log.getByText('The last one.').waitFor();
   await page.getByRole('tab', { name: 'State' }).click();
   await expect.poll(() => cannot.count()).toBe(1);
-  await page.unroute(session);
   await send(page, 'Hi');
+  await log.getByText('Hello.').waitFor();
+  await page.unroute(session);
+  await page.reload();
   await log.getByText('Hello.').waitFor();
   await cannot.waitFor({ state: 'detached' });
 });
