@@ -202,7 +202,7 @@ test('texts and files that cannot be drawn are shown as plain text or with a rea
   await expect.poll(() => cannot.count()).toBe(1);
   await send(page, 'Hi');
   await log.getByText('Hello.').waitFor();
-  await page.unroute(session);
+  await page.unrouteAll({ behavior: 'wait' });
   await page.reload();
   await log.getByText('Hello.').waitFor();
   await cannot.waitFor({ state: 'detached' });
