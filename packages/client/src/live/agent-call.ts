@@ -152,7 +152,9 @@ export class AgentCall {
     };
     call.onAudio = (samples, sampleRate) => this.onAudio?.(samples, sampleRate);
     void call.opened.then(load);
-    this.#leaving.signal.addEventListener('abort', () => call.close());
+    const { signal } = this.#leaving;
+    const leave = (): void => call.close();
+    signal.addEventListener('abort', leave);
     try {
       for await (const event of call) {
         unread?.push(event);
@@ -160,6 +162,7 @@ export class AgentCall {
         this.#set({ conversation: reduceEvents(this.#snapshot.conversation, [event]) });
       }
     } finally {
+      signal.removeEventListener('abort', leave);
       this.#call = undefined;
     }
   }
