@@ -88,13 +88,17 @@ const CLIENT = {
   wanted: 'a client with sendMessageStream and sendMessage',
   write: 'await new ClientFactory().createFromUrl(address)',
 } as const;
-const FACTORY = { is: 'object', wanted: 'a factory with createFromAgentCard', write: CLIENT_FACTORY } as const;
 const CALLBACKS = { is: 'list', wanted: 'a list of functions', write: '[(context, value) => { … }]' } as const;
 const OPTIONS: OptionRules<RemoteA2AAgentConfig> = {
   ...BASE_AGENT_OPTIONS,
   agentCard: CARD,
   client: CLIENT,
-  clientFactory: FACTORY,
+  clientFactory: {
+    is: 'object',
+    has: 'createFromAgentCard',
+    wanted: 'a factory with createFromAgentCard',
+    write: CLIENT_FACTORY,
+  },
   messageSendConfig: { is: 'object', write: '{ historyLength: 10 }' },
   beforeRequestCallbacks: CALLBACKS,
   afterRequestCallbacks: CALLBACKS,
@@ -244,8 +248,6 @@ function toOptions(config: RemoteA2AAgentConfig): RemoteA2AAgentOptions {
   const methods = ['sendMessageStream', 'sendMessage'] as const;
   if (client && methods.every((method) => typeof client[method] !== 'function'))
     throw wrongOption(owner, 'client', CLIENT.wanted, client, CLIENT.write);
-  if (clientFactory && typeof clientFactory.createFromAgentCard !== 'function')
-    throw wrongOption(owner, 'clientFactory', FACTORY.wanted, clientFactory, FACTORY.write);
   if (config.headers && (client || clientFactory))
     throw new ConfigurationError(
       `${owner}: headers: a client sends its own; write them in the fetchImpl of its transport, and no headers here`,

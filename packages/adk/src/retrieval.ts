@@ -5,7 +5,7 @@ import {
   type FunctionDeclaration,
   type RunAsyncToolRequest,
 } from '@eventloom/core';
-import { checkOptions, isRecord, type OptionRules, wrongOption } from '@eventloom/core/internal';
+import { checkOptions, isRecord, type OptionRules } from '@eventloom/core/internal';
 import { type EmbeddingPurpose, GeminiEmbedder } from '@eventloom/gemini';
 import { readTextFiles } from '#runtime';
 import { geminiInitParams, unsetBaseUrl } from './gemini.ts';
@@ -94,7 +94,7 @@ export interface FilesRetrievalConstructorParams extends LlamaIndexRetrievalPara
 const CREATE: OptionRules<FilesRetrievalParams> = {
   ...NAMES,
   inputDir: { is: 'text', write: "'./documents'" },
-  embedder: 'object',
+  embedder: { is: 'object', has: 'embed', wanted: 'an object with embed', write: 'new GeminiEmbedder()' },
 };
 const LIMITS = { maxFiles: 5000, maxBytes: 50_000_000 };
 
@@ -129,8 +129,6 @@ export class FilesRetrieval extends LlamaIndexRetrieval {
   static async create(params: FilesRetrievalParams): Promise<FilesRetrieval> {
     checkOptions('FilesRetrieval.create', CREATE, params);
     const { inputDir, embedder: given, ...names } = params;
-    if (given && typeof given.embed !== 'function')
-      throw wrongOption('FilesRetrieval.create', 'embedder', 'an object with embed', given, 'new GeminiEmbedder()');
     const passages = await readPassages(inputDir);
     const embedder = given ?? geminiEmbedder();
     const vectors = await embedder.embed(passages, 'document');

@@ -45,9 +45,13 @@ interface SecurityPluginOptions {
   readonly policyEngine?: BasePolicyEngine | undefined;
 }
 
-const ENGINE = "{ evaluate: async ({ tool }) => ({ outcome: 'ALLOW' }) }";
 const OPTIONS: OptionRules<SecurityPluginOptions> = {
-  policyEngine: { is: 'object', wanted: 'a policy engine', write: ENGINE },
+  policyEngine: {
+    is: 'object',
+    has: 'evaluate',
+    wanted: 'a policy engine with evaluate',
+    write: "{ evaluate: async ({ tool }) => ({ outcome: 'ALLOW' }) }",
+  },
 };
 
 const STATES = 'orcas_tool_call_security_check_states';
@@ -74,8 +78,6 @@ export class SecurityPlugin extends BasePlugin {
   constructor(options: SecurityPluginOptions = {}) {
     checkOptions('SecurityPlugin', OPTIONS, options);
     const { policyEngine = new InMemoryPolicyEngine() } = options;
-    if (typeof policyEngine.evaluate !== 'function')
-      throw wrongOption('SecurityPlugin', 'policyEngine', 'a policy engine with evaluate', policyEngine, ENGINE);
     super('security_plugin');
     this.#policyEngine = policyEngine;
   }

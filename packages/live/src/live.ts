@@ -1,7 +1,6 @@
 import { type BaseLiveRequestQueue, ConfigurationError, type LiveSupport, type RunLiveParams } from '@eventloom/core';
 import {
   ABORT_SIGNAL_RULE,
-  checkAbortSignal,
   checkOptions,
   checkLiveRunConfig,
   type LiveRunHost,
@@ -60,7 +59,6 @@ function checkParams(params: RunLiveParams, { appName, artifactService }: LiveRu
   if (typeof params.liveRequestQueue?.peek !== 'function')
     throw wrongOption('runLive', 'liveRequestQueue', 'a LiveRequestQueue', params.liveRequestQueue, QUEUE);
   checkOptions('runLive', PARAMS, params);
-  checkAbortSignal('runLive', params.abortSignal);
   if (params.appName !== undefined && params.appName !== appName)
     throw new ConfigurationError(
       `runLive: appName is ${JSON.stringify(params.appName)}, but the runner has the appName "${appName}"; remove it, or write that name`,

@@ -13,7 +13,6 @@ import {
 import {
   ABORT_SIGNAL_RULE,
   afterCovered,
-  checkAbortSignal,
   applyStateDelta,
   ARTIFACTS_TO_RESTORE,
   checkOptions,
@@ -138,7 +137,6 @@ async function commitRewind(
 
 function checkParams(params: RewindParams): void {
   checkOptions('rewindAsync', PARAMS, params, {}, 'rewindAsync({ userId, sessionId, rewindBeforeInvocationId })');
-  checkAbortSignal('rewindAsync', params.abortSignal);
   const { rewindBeforeInvocationId: invocationId } = params;
   if (typeof invocationId !== 'string')
     throw new InvalidRequestError(

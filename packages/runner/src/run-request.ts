@@ -14,7 +14,6 @@ import {
 } from '@eventloom/core';
 import {
   ABORT_SIGNAL_RULE,
-  checkAbortSignal,
   checkStateDelta,
   mergeRunConfigs,
   RUN_CONFIG_OPTIONS,
@@ -146,7 +145,6 @@ function checkRunParams(params: RunAsyncParams, appName: string): void {
       `runAsync: appName is ${JSON.stringify(params.appName)}, but the runner has the appName "${appName}"; remove it, or write that name`,
     );
   }
-  if (params.abortSignal) checkAbortSignal('runAsync', params.abortSignal);
   const { newMessage, stateDelta } = params;
   if (newMessage === undefined && stateDelta !== undefined)
     throw new InvalidRequestError('stateDelta: needs a newMessage; write one');

@@ -110,22 +110,33 @@ export interface RunnerConfig {
 
 const AGENT = 'new LlmAgent({ … })';
 const SESSIONS = 'new InMemorySessionService()';
-const ARTIFACTS = 'new InMemoryArtifactService()';
-const MEMORIES = 'new InMemoryMemoryService()';
-const CREDENTIALS = 'new InMemoryCredentialService()';
 const PLUGINS = '[new LoggingPlugin()]';
-const LIVE = 'live(), of @eventloom/live';
 
 const OPTIONS: OptionRules<RunnerConfig> = {
   appName: { is: 'text', write: "'weather'" },
   agent: { is: 'object', wanted: 'an agent', write: AGENT },
   sessionService: { is: 'object', wanted: 'a session service', write: SESSIONS },
-  artifactService: { is: 'object', wanted: 'an artifact service', write: ARTIFACTS },
-  memoryService: { is: 'object', wanted: 'a memory service', write: MEMORIES },
-  credentialService: { is: 'object', wanted: 'a credential service', write: CREDENTIALS },
+  artifactService: {
+    is: 'object',
+    has: 'saveArtifact',
+    wanted: 'an artifact service',
+    write: 'new InMemoryArtifactService()',
+  },
+  memoryService: {
+    is: 'object',
+    has: 'searchMemory',
+    wanted: 'a memory service',
+    write: 'new InMemoryMemoryService()',
+  },
+  credentialService: {
+    is: 'object',
+    has: 'loadCredential',
+    wanted: 'a credential service',
+    write: 'new InMemoryCredentialService()',
+  },
   plugins: { is: 'list', wanted: 'a list of plugins', write: PLUGINS },
   instrumentation: { is: 'object or list', write: 'openTelemetry()' },
-  live: { is: 'object', wanted: 'live support', write: LIVE },
+  live: { is: 'object', has: 'claimQueue', wanted: 'live support', write: 'live(), of @eventloom/live' },
   models: { is: 'function', write: 'geminiModels({ apiKey })' },
   platform: 'object',
   autoCreateSession: 'flag',
@@ -179,23 +190,14 @@ export function checkRunnerConfig(config: RunnerConfig): void {
     throw new ConfigurationError(
       "Runner: appName is missing; write a name for the app, such as appName: 'weather': sessions are stored under this name",
     );
-  const { agent, sessionService, plugins = [], live } = config;
+  const { agent, sessionService, plugins = [] } = config;
   if (typeof agent?.runAsync !== 'function')
     throw wrongOption('Runner', 'agent', 'an agent', agent, hasCompile(agent) ? 'graph.compile()' : AGENT);
   if (typeof sessionService?.appendEvent !== 'function')
     throw wrongOption('Runner', 'sessionService', 'a session service', sessionService, SESSIONS);
-  const { artifactService, memoryService, credentialService } = config;
-  if (artifactService !== undefined && typeof artifactService.saveArtifact !== 'function')
-    throw wrongOption('Runner', 'artifactService', 'an artifact service', artifactService, ARTIFACTS);
-  if (memoryService !== undefined && typeof memoryService.searchMemory !== 'function')
-    throw wrongOption('Runner', 'memoryService', 'a memory service', memoryService, MEMORIES);
-  if (credentialService !== undefined && typeof credentialService.loadCredential !== 'function')
-    throw wrongOption('Runner', 'credentialService', 'a credential service', credentialService, CREDENTIALS);
   for (const [index, plugin] of plugins.entries())
     if (typeof plugin?.beforeRunCallback !== 'function')
       throw wrongOption('Runner', `plugins[${index}]`, 'a plugin', plugin, PLUGINS);
-  if (live !== undefined && typeof live.claimQueue !== 'function')
-    throw wrongOption('Runner', 'live', 'live support', live, LIVE);
   const { getSessionConfig, sessionCache } = config;
   if (sessionCache !== undefined) checkOptions('Runner: sessionCache', SESSION_CACHE_OPTIONS, sessionCache);
   if (getSessionConfig) checkRunConfig({ getSessionConfig });

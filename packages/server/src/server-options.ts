@@ -103,8 +103,6 @@ export interface ServerOptions {
 }
 
 const RUNNERS = '[new Runner({ appName, agent, sessionService })]';
-const LIVE = 'liveEndpoint(), of @eventloom/live/server';
-const RELAY = 'new PostgresRunRelay({ pool }), of @eventloom/server/postgres';
 const OPTIONS: OptionRules<ServerOptions> = {
   runners: { is: 'list', wanted: 'a list of runners', write: RUNNERS },
   authenticate: { is: 'function', write: 'jwtAuthenticate({ secret, issuer, audience })' },
@@ -115,9 +113,19 @@ const OPTIONS: OptionRules<ServerOptions> = {
   webhooks: 'object',
   origins: { is: 'list', write: "['https://app.example']" },
   protocols: 'list',
-  live: { is: 'object', wanted: 'a live endpoint', write: LIVE },
+  live: {
+    is: 'object',
+    has: 'createHost',
+    wanted: 'a live endpoint',
+    write: 'liveEndpoint(), of @eventloom/live/server',
+  },
   limits: { is: 'object', write: '{ maxRuns: 200 }' },
-  relay: { is: 'object', wanted: 'a run relay', write: RELAY },
+  relay: {
+    is: 'object',
+    has: 'attach',
+    wanted: 'a run relay',
+    write: 'new PostgresRunRelay({ pool }), of @eventloom/server/postgres',
+  },
   onUnfinishedRuns: { is: 'text', oneOf: ['resume', 'close', 'leave'] },
   version: 'object',
   platform: 'object',
@@ -177,10 +185,6 @@ export function checkServerOptions(options: ServerOptions, owner = 'createServer
       "'/agents'",
     );
   if (options.webhooks !== undefined) checkWebhookOptions(options.webhooks);
-  if (options.live !== undefined && typeof options.live.createHost !== 'function')
-    throw wrongOption(owner, 'live', 'a live endpoint', options.live, LIVE);
-  if (options.relay !== undefined && typeof options.relay.attach !== 'function')
-    throw wrongOption(owner, 'relay', 'a run relay', options.relay, RELAY);
   for (const origin of options.origins ?? []) checkOrigin(owner, origin);
   if (options.limits !== undefined) checkOptions(`${owner}: limits`, LIMITS, options.limits);
   const { maxLlmCalls = 1, maxRunMs = 1, maxParallelToolCalls = 1, maxRunAttempts = 1 } = options.limits ?? {};

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ConfigurationError } from '../errors.ts';
-import { checkAbortSignal, checkOptions, integer, type OptionRules, wrongOption } from './options.ts';
+import { ABORT_SIGNAL_RULE, checkOptions, integer, type OptionRules, wrongOption } from './options.ts';
 
 interface Options {
   readonly timeoutMs?: number;
@@ -52,12 +52,13 @@ test('checkOptions suggests the first option if the caller has no example', () =
   expect(() => checkOptions('tool', rules, [])).toThrow("got a list; write { path: 'sessions.db' }");
 });
 
-test('checkAbortSignal refuses a controller in place of its signal', () => {
+test('checkOptions refuses an object without the property that its rule names, such as a controller in place of its signal', () => {
+  const rules = { abortSignal: ABORT_SIGNAL_RULE };
   const controller = new AbortController();
-  expect(() => checkAbortSignal('runAsync', controller as never)).toThrow(
+  expect(() => checkOptions('runAsync', rules, { abortSignal: controller })).toThrow(
     'runAsync: abortSignal: expected an AbortSignal, got an object of the class AbortController; write abortSignal: controller.signal',
   );
-  expect(() => checkAbortSignal('runAsync', controller.signal)).not.toThrow();
+  expect(() => checkOptions('runAsync', rules, { abortSignal: controller.signal })).not.toThrow();
 });
 
 interface Kinds {

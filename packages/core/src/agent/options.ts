@@ -56,6 +56,8 @@ interface OptionRule<K extends string = string> {
   readonly isInteger?: boolean;
   readonly min?: number;
   readonly max?: number;
+  /** A property that an object must have, such as a method of a service. */
+  readonly has?: string;
   /** Describes the valid values in errors, in place of the kind: `a session service`. */
   readonly wanted?: string;
   /** Code of a valid value, for the end of an error message. */
@@ -148,7 +150,8 @@ function isValid(rule: string | OptionRule, value: unknown): boolean {
             : type;
   if (typeof rule !== 'object') return rule.includes(kind);
   if (!rule.is.includes(kind)) return false;
-  const { oneOf, isInteger = false, min = -Infinity, max = Infinity } = rule;
+  const { oneOf, isInteger = false, min = -Infinity, max = Infinity, has } = rule;
+  if (has !== undefined && kind === 'object') return (value as Readonly<Record<string, unknown>>)[has] !== undefined;
   if (oneOf) return oneOf.includes(value as string);
   return typeof value !== 'number' || (value >= min && value <= max && (!isInteger || Number.isInteger(value)));
 }
@@ -175,18 +178,13 @@ export function checkDriver(service: string, driver: unknown, method: string, ex
   );
 }
 
-/** The rule for an `abortSignal`; `checkAbortSignal` checks that the object is one. */
+/** The rule for an `abortSignal`. It refuses an AbortController. */
 export const ABORT_SIGNAL_RULE: OptionRule<'object'> = {
   is: 'object',
+  has: 'aborted',
   wanted: 'an AbortSignal',
   write: 'controller.signal',
 };
-
-/** Checks that an option is a signal. @throws ConfigurationError for an object that is not a signal, such as an AbortController */
-export function checkAbortSignal(owner: string, signal: AbortSignal | undefined): void {
-  if (signal === undefined || typeof signal.aborted === 'boolean') return;
-  throw wrongValueError(owner, 'abortSignal', ABORT_SIGNAL_RULE, signal);
-}
 
 /** The rule for schemas of any kind that `ToolOptions.parameters` accepts. */
 export const SCHEMA_RULE: OptionRule<'object or function'> = {

@@ -5,7 +5,6 @@ export type { RunDescription, RunQuery, TransferRules } from '../agent/base-agen
 export { BASE_AGENT_OPTIONS, checkLists, completedEvents, isBaseAgent } from '../agent/base-agent.ts';
 export {
   ABORT_SIGNAL_RULE,
-  checkAbortSignal,
   checkBaseOptions,
   checkDriver,
   checkOptions,

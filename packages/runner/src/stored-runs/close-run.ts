@@ -12,7 +12,6 @@ import {
 } from '@eventloom/core';
 import {
   ABORT_SIGNAL_RULE,
-  checkAbortSignal,
   beginsResumableRun,
   Calls,
   closingParams,
@@ -76,7 +75,6 @@ interface Closing {
 /** Closes a run that did not reach its end; see `Runner.closeRun`. */
 export async function closeRun(runner: Runner, params: CloseRunParams): Promise<Event | undefined> {
   checkOptions('closeRun', PARAMS, params, {}, 'closeRun({ userId, sessionId, invocationId, reason })');
-  checkAbortSignal('closeRun', params.abortSignal);
   return close(runner, params, { code: RUN_ABANDONED, reason: params.reason, cancelsWaiting: false });
 }
 
@@ -84,7 +82,6 @@ export async function closeRun(runner: Runner, params: CloseRunParams): Promise<
 export async function cancelRun(runner: Runner, params: CancelRunParams): Promise<Event | undefined> {
   const { reason: _, ...rules } = PARAMS;
   checkOptions('cancelRun', rules, params, {}, 'cancelRun({ userId, sessionId, invocationId })');
-  checkAbortSignal('cancelRun', params.abortSignal);
   return close(runner, params, { code: RunAbortedError.code, reason: 'the run was cancelled', cancelsWaiting: true });
 }
 
