@@ -135,6 +135,8 @@ export class AdkRunner extends Runner {
   static override readonly name: string = 'Runner';
   readonly resumabilityConfig: ResumabilityConfig | undefined;
   declare readonly sessionService: AdkRunSessions;
+  /** @internal */
+  override readonly yieldsAllChunks = true;
   /** The plugins of the runner, also those that `registerPlugin` adds later. */
   override readonly pluginManager: AdkPluginManager;
   // No private members: libraries that trace programs call methods on a `Proxy` of the runner.
@@ -229,11 +231,6 @@ export class AdkRunner extends Runner {
         : (confirms && toConfirmation(events, text)) || (this.takesTextAnswers && toAnswer(this.agent, events, text));
       if (answer) runParams.newMessage = answer;
     });
-  }
-
-  /** @internal */
-  override get yieldsAllChunks(): boolean {
-    return true;
   }
 
   /**

@@ -34,9 +34,8 @@ import {
 } from '@eventloom/core/internal';
 import { ValueSchema } from '@eventloom/tools';
 import { areKnown } from './answered-run.ts';
-import { answeredCallIds } from './check-message.ts';
 import type { LockedRun } from './lock-run.ts';
-import type { RunRequest } from './run-request.ts';
+import { answeredCallIds, type RunRequest } from './run-request.ts';
 import type { Runner } from './runner.ts';
 
 type JsonRecord = Readonly<Record<string, unknown>>;

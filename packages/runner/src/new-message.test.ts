@@ -3,7 +3,7 @@ import { Calls, sealEvent } from '@eventloom/core/internal';
 import { fixedPlatform, functionCallEvent, functionResponseEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { type MatchedMessage, matchAnswers } from './answers.ts';
-import { checkNewMessage } from './check-message.ts';
+import { checkNewMessage } from './run-request.ts';
 
 test('a message of text, data and files is accepted and gets the role user', () => {
   const parts = [

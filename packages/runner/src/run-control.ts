@@ -9,71 +9,18 @@ import {
   RunTimeoutError,
   type Session,
   type SessionLease,
-  ShuttingDownError,
 } from '@eventloom/core';
-import { AbortGuard, type ObservedOperation, streamedRecordOf } from '@eventloom/core/internal';
+import { type ObservedOperation, streamedRecordOf } from '@eventloom/core/internal';
 import { type AgentDriver, DONE, type EventResult } from './agent-driver.ts';
 import type { EventCommitter } from './event-committer.ts';
-import { run } from './run.ts';
 import { type SteppedRun, ChunkShortcut } from './chunk-shortcut.ts';
+import { run } from './run.ts';
+import { RunAbort } from './run-abort.ts';
 import type { EndOfRun } from './run-end.ts';
 import { type RunInput, type RunStart, startKindOf } from './run-request.ts';
-import type { RunStream } from './run-stream.ts';
+import type { RunBeginning, RunStream } from './run-stream.ts';
 import type { Runner } from './runner.ts';
-import type { SessionHolder, Unlocking } from './session-lock.ts';
-
-/**
- * The abort of one run: the signal of its caller, the signal that its work listens to, and the reason. It is in this file
- * because a turn may enter no further one: see `bench/src/coverage.ts`.
- */
-export class RunAbort {
-  /** Stops the work of the run: models, tools and waits. Also fires when only the agent is stopped, before the end of the run is stored. */
-  readonly guard: AbortGuard = new AbortGuard();
-  /** The caller's signal, once it is watched. Read-only for others. */
-  signal: AbortSignal | undefined;
-  /** The reason of the abort; undefined unless the run was aborted. Read-only for others. */
-  reason: EventloomError | undefined;
-  /** Rejects the wait of the run for its agent, which may ignore an abort. Set by the code that waits. */
-  interrupt: ((reason: EventloomError) => void) | undefined;
-
-  /**
-   * Listens to the caller's signal, until the end of the stream removes this listener.
-   *
-   * @throws RunAbortedError if the signal has fired already
-   */
-  watch(signal: AbortSignal | undefined): void {
-    this.signal = signal;
-    if (!signal) return;
-    if (signal.aborted) throw new RunAbortedError('the run was aborted before it started', { cause: signal.reason });
-    signal.addEventListener('abort', this, { once: true });
-  }
-
-  /** Aborts the run when the caller's signal fires. */
-  handleEvent(): void {
-    const reason: unknown = this.signal?.reason;
-    // The stored message equals what the server reports to clients, for example that the run was cancelled.
-    const what = ShuttingDownError.isInstance(reason)
-      ? 'the run was aborted, because the process shuts down'
-      : 'the run was aborted';
-    const { message, cancelsCalls } = RunAbortedError.isInstance(reason) ? reason : new RunAbortedError(what);
-    this.fire(new RunAbortedError(message, { cause: reason, cancelsCalls }));
-  }
-
-  /** Aborts the run: work that listens to the guard stops, and the stream throws the reason. */
-  fire(reason: EventloomError): void {
-    this.reason ??= reason;
-    this.guard.abort(reason);
-    this.interrupt?.(reason);
-  }
-
-  /** Stops the work of an agent that has not finished. The run itself is not aborted. */
-  stopWork(): void {
-    this.guard.abort(new RunAbortedError('the run ended before its agent had finished'));
-  }
-}
-
-/** Maximum time that another run waits for the end of a run that it interrupts, in milliseconds. */
-const UNLOCK_MS = 1000;
+import type { SessionHolder } from './session-lock.ts';
 
 /**
  * The stream of one run, and the runner's handle on it. Three parties use it:
@@ -83,9 +30,7 @@ const UNLOCK_MS = 1000;
  * - `run` asks the agent for its events with `nextStep`, and notes here that the run has begun, how far it has come, and its end.
  * - A run that wants the session calls `yieldSession`: see `SessionHolder`.
  *
- * What aborts it is in `abort`. Its fields are read-only for others, except `live` and `operation`, which `run` sets, and
- * `invocationId` and `sawSession`, which `lock-run.ts` sets. The position (`offset` and others) has no class of its own,
- * because the members of `RunStream` would have to be delegated to it, event by event.
+ * Others assign four of its fields: `run` assigns `live` and `operation`, `lock-run.ts` `invocationId` and `sawSession`.
  *
  * It is not a generator with extra properties: setting them would cost half a microsecond.
  */
@@ -96,22 +41,17 @@ export class RunControl implements RunStream, SessionHolder, SteppedRun {
   /** Observes the run, once its session is locked. */
   operation: ObservedOperation | undefined;
   readonly abort: RunAbort = new RunAbort();
-  attempt = 0;
-  leavesRunOpen = false;
-  /** True once the run has begun: its message is stored, or its session is locked again. */
-  hasBegun = false;
   /** True once the store refused the run because of another run of its session: a session that is missing then was deleted. */
   sawSession = false;
-  offset = 0;
-  firstSeq = 0;
-  beginOffset = 0;
-  unlocking: Unlocking | undefined;
   /** The id of this run, unless its message continues another one. */
   readonly ownId: string;
   readonly #runner: Runner;
   readonly #input: RunInput;
   readonly #events: ChunkShortcut;
   #phase: 'new' | 'read' | 'ended' = 'new';
+  #begun: RunBeginning | undefined;
+  #offset = 0;
+  #leavesRunOpen = false;
   #whenBegun: PromiseWithResolvers<boolean> | undefined;
   /** Cancels the timer of `limitTime`. */
   #cancelTimer: (() => void) | undefined;
@@ -128,10 +68,22 @@ export class RunControl implements RunStream, SessionHolder, SteppedRun {
     return this.#input.method === 'runLive' ? 'live' : startKindOf(this.#input.params);
   }
 
+  get begun(): RunBeginning | undefined {
+    return this.#begun;
+  }
+
+  get offset(): number {
+    return this.#offset;
+  }
+
+  get leavesRunOpen(): boolean {
+    return this.#leavesRunOpen;
+  }
+
   /** Moves `offset` to an event with this sequence number, which is about to be yielded. Returns the event. */
   advanceTo(event: Event, seq: number): Event {
     this.#events.requestsToRun--;
-    this.offset = seq - this.firstSeq;
+    this.#offset = seq - (this.#begun?.firstSeq ?? 0);
     return event;
   }
 
@@ -144,10 +96,11 @@ export class RunControl implements RunStream, SessionHolder, SteppedRun {
     const { id } = event;
     // Events of agents called as tools may be stored after this event. An event of such an agent is found by the record
     // that says that it was yielded: see `streamedRecordOf`.
-    for (let seq = lastSeq, index = events.length - 1; seq > this.firstSeq + this.offset; seq--, index--) {
+    const firstSeq = this.#begun?.firstSeq ?? 0;
+    for (let seq = lastSeq, index = events.length - 1; seq > firstSeq + this.#offset; seq--, index--) {
       const stored = events[index];
       if (!stored || (stored.id !== id && streamedRecordOf(stored)?.id !== id)) continue;
-      this.offset = seq - this.firstSeq;
+      this.#offset = seq - firstSeq;
       break;
     }
     return event;
@@ -170,18 +123,14 @@ export class RunControl implements RunStream, SessionHolder, SteppedRun {
 
   /**
    * Ends the run because something else takes its session. A live run first stores the speech so far. With `storesEnd`
-   * another run first ends as one that its client stops: it stores the text so far and its end, in a second at most,
-   * and if its reader waits for its next event, because a run continues only then. Otherwise the next run closes it.
+   * another run ends as one that its client stops, if its reader waits for its next event, because a run continues only
+   * then: it stores the text so far and its end. Resolves to true for such a run; any other stores nothing more.
    */
-  async yieldSession(reason: EventloomError, storesEnd: boolean): Promise<void> {
-    const { platform } = this.#runner;
-    await this.live?.yieldSession(platform);
-    if (!storesEnd || this.live || !this.#events.isAwaited) return this.abort.fire(reason);
-    const { promise: unlocked, resolve } = (this.unlocking ??= Promise.withResolvers<void>());
-    const cancel = platform.schedule(UNLOCK_MS, resolve);
-    this.abort.fire(new RunAbortedError(reason.message));
-    await unlocked;
-    cancel();
+  async yieldSession(reason: EventloomError, storesEnd: boolean): Promise<boolean> {
+    await this.live?.yieldSession(this.#runner.platform);
+    const endsInSession = storesEnd && !this.live && this.#events.isAwaited;
+    this.abort.fire(endsInSession ? new RunAbortedError(reason.message) : reason);
+    return endsInSession;
   }
 
   /** Asks the agent for its next event. Does not wait for an agent that ignores an abort. */
@@ -235,11 +184,8 @@ export class RunControl implements RunStream, SessionHolder, SteppedRun {
     lastSeq = firstSeq,
   ): void {
     this.invocationId = invocationId;
-    this.attempt = lease?.epoch ?? 0;
-    this.firstSeq = firstSeq;
-    this.beginOffset = lastSeq - firstSeq;
-    this.offset = this.beginOffset;
-    this.hasBegun = true;
+    this.#offset = lastSeq - firstSeq;
+    this.#begun = { attempt: lease?.epoch ?? 0, firstSeq, offset: this.#offset };
     this.#whenBegun?.resolve(true);
   }
 
@@ -250,19 +196,20 @@ export class RunControl implements RunStream, SessionHolder, SteppedRun {
   end(end?: EndOfRun): void {
     this.#cancelTimer?.();
     const isCompleted = end?.outcome !== undefined && !end.failure;
-    this.leavesRunOpen = this.hasBegun && !end?.outcome;
+    const hasBegun = this.#begun !== undefined;
+    this.#leavesRunOpen = hasBegun && !end?.outcome;
     this.abort.signal?.removeEventListener('abort', this.abort);
     if (isCompleted) this.operation?.succeed();
     else this.operation?.leave();
     if (!isCompleted) this.abort.stopWork();
     this.live?.close();
     this.#phase = 'ended';
-    this.#whenBegun?.resolve(this.hasBegun);
+    this.#whenBegun?.resolve(hasBegun);
   }
 
   whenBegun(): Promise<boolean> {
     this.#whenBegun ??= Promise.withResolvers();
-    if (this.hasBegun || this.#phase === 'ended') this.#whenBegun.resolve(this.hasBegun);
+    if (this.#begun || this.#phase === 'ended') this.#whenBegun.resolve(this.#begun !== undefined);
     return this.#whenBegun.promise;
   }
 

@@ -65,10 +65,10 @@ function toRunError(
  * process, nothing was stored, and the message can be sent again. A storage that did not respond may have stored the
  * message: its error says so, and takes precedence over the reason of an abort.
  */
-export function toStreamError(thrown: unknown, { hasBegun, abort }: RunControl): EventloomError {
-  if (!hasBegun && isUnavailable(thrown)) return thrown;
+export function toStreamError(thrown: unknown, { begun, abort }: RunControl): EventloomError {
+  if (!begun && isUnavailable(thrown)) return thrown;
   const error = toRunError(thrown, abort.reason);
-  if (hasBegun || !StaleWriterError.isInstance(error)) return error;
+  if (begun || !StaleWriterError.isInstance(error)) return error;
   return new SessionBusyError(
     'the session was taken before the message was stored, by another run or because this one was cancelled; nothing was stored, so send the message again unless you cancelled it',
     { cause: error },
@@ -245,10 +245,10 @@ function awaitsResume(failure: EventloomError | undefined): boolean {
  */
 export async function releaseSession(
   { lock }: LockedRun,
-  { hasBegun }: RunControl,
+  { begun }: RunControl,
   end: EndOfRun | undefined,
 ): Promise<void> {
-  if (!hasBegun) return lock.withdraw();
+  if (!begun) return lock.withdraw();
   const outcome = end?.outcome;
   const keepRunOpen = outcome ? false : awaitsResume(end?.failure) ? 'without-attempt' : true;
   await lock.unlock({ keepRunOpen, outcome });

@@ -2,7 +2,7 @@ import { type Content, type Event, type Invocation, InvocationContext } from '@e
 import { type CheckedMessage, type RunHost, RunOperations, type SubInvocation } from '@eventloom/core/internal';
 import { AgentDriver } from './agent-driver.ts';
 import { matchMessage } from './answers.ts';
-import { checkNewMessage } from './check-message.ts';
+import { checkNewMessage } from './run-request.ts';
 import { EventCommitter, RunAppender } from './event-committer.ts';
 import type { LockedRun } from './lock-run.ts';
 import type { RunControl } from './run-control.ts';

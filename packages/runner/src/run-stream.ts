@@ -1,5 +1,21 @@
 import type { Event } from '@eventloom/core';
 
+/** The beginning of a run's stream: its message is stored, or its session is locked again. */
+export interface RunBeginning {
+  /**
+   * The number of the attempt: the epoch of its lease. Grows with each attempt at the run, also in other processes. 0 for
+   * a run of another process that is followed.
+   */
+  readonly attempt: number;
+  /** The sequence number of the run's message in its session. */
+  readonly firstSeq: number;
+  /**
+   * The offset before the first event of the stream: 0 for a new run, and for a resumed one the offset of the session's
+   * newest event.
+   */
+  readonly offset: number;
+}
+
 /** The events of one run, as they are committed. A reader that stops reading ends the run. */
 export interface RunStream extends AsyncGenerator<Event, void, undefined> {
   /**
@@ -19,22 +35,8 @@ export interface RunStream extends AsyncGenerator<Event, void, undefined> {
    * @internal
    */
   readonly startKind: 'message' | 'answers' | 'resume' | 'live';
-  /** The sequence number of the run's message in its session. 0 until the run has begun. @internal */
-  readonly firstSeq: number;
-  /**
-   * The offset before the first event of this stream: 0 for a new run, and for a resumed one the offset of the
-   * session's newest event.
-   *
-   * @internal
-   */
-  readonly beginOffset: number;
-  /**
-   * The number of the attempt: the epoch of its lease. Grows with each attempt at the run, also in other processes. 0
-   * until the run has begun.
-   *
-   * @internal
-   */
-  readonly attempt: number;
+  /** Undefined until the run has begun. @internal */
+  readonly begun: RunBeginning | undefined;
   /** True if the stream ended and the run did not: the run is still open in the session, or another process took it over. @internal */
   readonly leavesRunOpen: boolean;
   /**

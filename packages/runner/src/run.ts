@@ -120,7 +120,7 @@ export async function* run(
       }
       end ??= await storeCompletion(runner, invocation, control);
     } catch (thrown) {
-      if (!control.hasBegun) throw thrown;
+      if (!control.begun) throw thrown;
       await control.closeAgent(driver);
       // An abort after the end of the run changes nothing.
       if (end && control.abort.reason) return;
@@ -132,20 +132,20 @@ export async function* run(
       if (driver?.isRunning) await control.closeAgent(driver);
       // Plugins are notified even if the reader stops at the error event.
       if (end?.failure) await notifyPlugins(context, end.failure);
-      else if (!end && control.hasBegun) end = await storeEndWithoutReader(invocation);
+      else if (!end && control.begun) end = await storeEndWithoutReader(invocation);
     }
     if (config.completionEvent && end?.outcome)
       yield control.pass(completionEvent(runner, config, control.invocationId, end.failure));
     if (end?.failure) throw end.failure;
   } catch (thrown) {
-    if (!control.hasBegun && RequestKnownError.isInstance(thrown) && request && request.ifKnown !== 'reject') {
+    if (!control.begun && RequestKnownError.isInstance(thrown) && request && request.ifKnown !== 'reject') {
       end = { outcome: yield* followRun(runner, request, control, thrown) };
       return;
     }
     const error = toStreamError(thrown, control);
     control.operation?.fail(error);
     const config = (locked ?? request)?.config;
-    if (config?.completionEvent && !control.hasBegun && RunAbortedError.isInstance(error))
+    if (config?.completionEvent && !control.begun && RunAbortedError.isInstance(error))
       yield control.pass(completionEvent(runner, config, control.invocationId, error));
     if (!control.live?.clientDisconnected) throw error;
   } finally {

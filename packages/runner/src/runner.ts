@@ -86,6 +86,12 @@ export class Runner {
   readonly toolsets: OpenToolsets | undefined;
   /** Compacts a session at the end of a run, if the runner is configured to. @internal */
   readonly compactor: EventsCompactor | undefined;
+  /**
+   * True to yield chunks that agents of the program make also in runs without `StreamingMode.SSE`. The Runner of
+   * `@eventloom/adk` overrides it.
+   * @internal
+   */
+  readonly yieldsAllChunks: boolean = false;
 
   /** @throws ConfigurationError for a missing or invalid option, and for one that does not exist */
   constructor(config: RunnerConfig) {
@@ -148,15 +154,6 @@ export class Runner {
     return asking;
   }
 
-  /**
-   * True to yield chunks that agents of the program make also in runs without `StreamingMode.SSE`. The Runner of
-   * `@eventloom/adk` overrides it.
-   * @internal
-   */
-  get yieldsAllChunks(): boolean {
-    return false;
-  }
-
   /** Runs the agent as `runAsync` does, and resolves to all events of the run when it has ended. Rejects with the errors of `runAsync`. */
   run(params: RunAsyncParams): Promise<Event[]> {
     return toEventsPromise(collect(this.runAsync(params)));
@@ -200,7 +197,7 @@ export class Runner {
    * @returns the error event; undefined if the run has already ended, or does not belong to the session
    * @throws SessionNotFoundError, SessionBusyError, RunAbortedError
    * @throws UnfinishedRunError if another run is open
-   * @throws StaleWriterError if another writer took the session, or has locked it since the `attempt` to close
+   * @throws StaleWriterError if another writer took the session
    */
   closeRun(params: CloseRunParams): Promise<Event | undefined> {
     return closeRun(this, params);

@@ -18,27 +18,22 @@ import {
   StaleWriterError,
   type ToolLedgerEntry,
 } from '@eventloom/core';
-import { isUnavailable, repeatWhileUnavailable, type ToolLedger } from '@eventloom/core/internal';
+import { isUnavailable, repeatWhileUnavailable, type ToolLedger, within } from '@eventloom/core/internal';
 import type { HeldLease } from './lease-keeper.ts';
-import type { RunAbort } from './run-control.ts';
+import type { RunAbort } from './run-abort.ts';
 import type { LoadedSession } from './session-loader.ts';
 import type { LockRequest, SessionLocks } from './session-locks.ts';
 
-/** A wait for a session: `resolve` is called when it is unlocked. TypeScript before 5.7 has no name for it in ES2023. */
-export interface Unlocking {
-  readonly promise: Promise<void>;
-  readonly resolve: () => void;
-}
-
-/** A run of this process that has locked a session, from the view of another run that waits for the session. */
+/** A run that has locked a session, as the lock sees it. */
 export interface SessionHolder {
-  readonly invocationId: string;
   /** The abort of the run, which ends it at once. */
   readonly abort: RunAbort;
-  /** The wait of another run for the session, if one waits. */
-  readonly unlocking: Unlocking | undefined;
-  /** Ends the run; a live run first stores the speech so far, and with `storesEnd` another run its end. */
-  yieldSession(reason: EventloomError, storesEnd: boolean): Promise<void>;
+  /**
+   * Ends the run, because something else takes its session.
+   * @param storesEnd true lets the run store its end, if it can
+   * @returns true if the run is about to store its end, and then unlocks the session
+   */
+  yieldSession(reason: EventloomError, storesEnd: boolean): Promise<boolean>;
   /** Notes that the run has begun: its message is stored. */
   noteBegun(run: Pick<RunRecord, 'invocationId' | 'firstSeq'>, lease: SessionLease): void;
 }
@@ -47,6 +42,9 @@ export interface SessionHolder {
 export function isSessionLost(error: unknown): boolean {
   return StaleWriterError.isInstance(error) || SessionNotFoundError.isInstance(error);
 }
+
+/** Maximum time that another run waits for the end of the run that it interrupts, in milliseconds. */
+const UNLOCK_MS = 1000;
 
 /** The run that a session is locked for. */
 interface LockedFor extends Pick<BeginRunRequest, 'invocationId' | 'requestId' | 'continues' | 'webhook'> {
@@ -84,6 +82,8 @@ export class SessionLock implements HeldLease, ToolLedger {
   readonly #name: string;
   readonly #service: BaseSessionService;
   readonly #holder: SessionHolder | undefined;
+  /** The wait of another run for the end of this one. */
+  #unlocking: PromiseWithResolvers<void> | undefined;
 
   constructor(locks: SessionLocks, { key, holder }: LockRequest, name: string, lease: SessionLease, run?: LockedFor) {
     this.key = key;
@@ -95,13 +95,25 @@ export class SessionLock implements HeldLease, ToolLedger {
     this.#holder = holder;
     this.renewedMs = locks.runner.platform.now();
     locks.keeper.hold(this);
-    if (holder) locks.holders.set(name, holder);
+    if (holder) locks.held.set(name, this);
   }
 
   lose(error: EventloomError): void {
     if (this.lost) return;
     this.lost = error;
     this.#holder?.abort.fire(error);
+  }
+
+  /**
+   * Ends the run that holds the session. Resolves when the run has stored what it may still store. What it leaves is
+   * closed by the run that takes the session.
+   * @param storesEnd see `SessionHolder.yieldSession`
+   */
+  async interrupt(reason: EventloomError, storesEnd: boolean): Promise<void> {
+    const endsInSession = await this.#holder?.yieldSession(reason, storesEnd);
+    if (!endsInSession || !this.isLocked) return;
+    this.#unlocking ??= Promise.withResolvers();
+    await within(this.#locks.runner.platform, this.#unlocking.promise, UNLOCK_MS);
   }
 
   get endMs(): number {
@@ -275,10 +287,10 @@ export class SessionLock implements HeldLease, ToolLedger {
 
   #release(): void {
     this.isLocked = false;
-    const { keeper, holders, loader } = this.#locks;
+    const { keeper, held, loader } = this.#locks;
     keeper.release(this);
-    if (this.#holder && holders.get(this.#name) === this.#holder) holders.delete(this.#name);
+    if (this.#holder && held.get(this.#name) === this) held.delete(this.#name);
     if (this.loaded) loader.cache(this.#name, this.loaded);
-    this.#holder?.unlocking?.resolve();
+    this.#unlocking?.resolve();
   }
 }

@@ -78,8 +78,8 @@ export class SessionLocks {
   readonly runner: Runner;
   readonly keeper: LeaseKeeper;
   readonly loader: SessionLoader;
-  /** The runs of this process that have locked a session, by the name of the session. */
-  readonly holders: Map<string, SessionHolder> = new Map();
+  /** The locks of the runs of this process, by the name of the session. */
+  readonly held: Map<string, SessionLock> = new Map();
   readonly #mayCreate: boolean;
   /** Duration of a lease, in milliseconds. */
   readonly ttlMs: number;
@@ -118,8 +118,8 @@ export class SessionLocks {
     const name = nameOf(key);
     // A run of this process that holds the session has a later epoch than `lastEpoch`.
     const mayInterrupt = request.onBusy === 'interrupt' && run.lastEpoch === undefined && !hasInterrupted;
-    const holder = mayInterrupt ? this.holders.get(name) : undefined;
-    if (holder && (request.closes !== true || holder.invocationId === run.invocationId))
+    const held = mayInterrupt ? this.held.get(name) : undefined;
+    if (held && (request.closes !== true || held.run?.invocationId === run.invocationId))
       return this.#interruptUnlessKnown(request).then(() => this.begin(request, true));
     // Fields are named here and not spread, because two spreads in one literal take five times as long as one.
     const { appName, userId, sessionId } = key;
@@ -261,7 +261,7 @@ export class SessionLocks {
   #interruptHolder({ key, onBusy, why }: LockRequest, storesEnd: boolean): Promise<void> | undefined {
     if (onBusy !== 'interrupt') return undefined;
     const reason = new StaleWriterError(`the run was interrupted ${why}`);
-    return this.holders.get(nameOf(key))?.yieldSession(reason, storesEnd);
+    return this.held.get(nameOf(key))?.interrupt(reason, storesEnd);
   }
 
   /**

@@ -13,14 +13,13 @@ import {
 import { Calls, checkArtifactName, RunMark, sessionKeyOf, setOwn } from '@eventloom/core/internal';
 import { matchMessage, type MatchedMessage } from './answers.ts';
 import { answeredRun } from './answered-run.ts';
-import { answeredCallIds, checkNewMessage } from './check-message.ts';
 import { stampEvent } from './event-committer.ts';
 import type { LockedRun } from './lock-run.ts';
 import { type PickedAgent, pickAgent } from './pick-agent.ts';
 import type { RunControl } from './run-control.ts';
 import { toRunMarks } from './stored-runs/run-marks.ts';
 import type { RunInvocation } from './run-invocation.ts';
-import type { RunRequest } from './run-request.ts';
+import { answeredCallIds, checkNewMessage, type RunRequest } from './run-request.ts';
 import type { Runner } from './runner.ts';
 
 /** A message that is to be stored before the run begins, with the state that is written together with it. */

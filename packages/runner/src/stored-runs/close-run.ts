@@ -39,8 +39,10 @@ export interface CloseRunParams {
   /** The reason, in the event's `errorMessage`. */
   readonly reason: string;
   /**
-   * The attempt to close: `RunStream.attempt`. The run is not closed if the session was locked since, for example because the run was
+   * The attempt to close: `RunBeginning.attempt`. The run is not closed if the session was locked since, for example because the run was
    * resumed. Default: any attempt.
+   *
+   * @internal
    */
   readonly attempt?: number | undefined;
   /** Behaviour while another run holds the session; default `queue`. */

@@ -5,9 +5,7 @@ import { eventPosition, MESSAGE_POSITION, type RunLog } from './run-log.ts';
 export interface HostedStream {
   readonly invocationId: string;
   readonly startKind: 'message' | 'answers' | 'resume' | 'live';
-  readonly attempt: number;
-  readonly firstSeq: number;
-  readonly beginOffset: number;
+  readonly begun: { readonly attempt: number; readonly offset: number } | undefined;
   readonly offset: number;
   readonly leavesRunOpen: boolean;
   readonly failure?: Error | undefined;
@@ -88,13 +86,13 @@ export class ActiveRun {
   }
 
   /** Records that the run has its session and its message is stored. */
-  noteBegun(stream: HostedStream): void {
+  noteBegun(invocationId: string, { attempt, offset }: NonNullable<HostedStream['begun']>): void {
     this.hasBegun = true;
     const { log } = this;
-    log.invocationId = stream.invocationId;
-    log.attempt = stream.attempt;
+    log.invocationId = invocationId;
+    log.attempt = attempt;
     // Readers get answers from the session.
-    if (stream.beginOffset > 0) log.startAfter(eventPosition(stream.beginOffset));
+    if (offset > 0) log.startAfter(eventPosition(offset));
     else if (this.startKind === 'answers') log.startAfter(MESSAGE_POSITION);
     this.#begun?.resolve(true);
   }

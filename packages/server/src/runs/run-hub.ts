@@ -170,9 +170,10 @@ export class RunHub {
   /** Lists a run under its id once it has its session, because a resumed run may be another one than expected. */
   async #listOnceBegun(run: ActiveRun, quota: StartOptions['quota']): Promise<void> {
     const { log, stream } = run;
-    if (!(await stream.whenBegun())) return;
+    await stream.whenBegun();
+    if (!stream.begun) return;
     quota?.count('queued', -1);
-    run.noteBegun(stream);
+    run.noteBegun(stream.invocationId, stream.begun);
     if (run.startKind === 'message') return;
     log.publication?.notify();
     log.publication?.forget();
