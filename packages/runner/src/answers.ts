@@ -68,15 +68,16 @@ interface MatchParams {
  */
 export function matchMessage(
   { platform, requestTtlMs, credentialService }: Runner,
-  { loaded, resumed, invocationId, lock, start }: LockedRun,
+  { loaded, resumed, run, start }: LockedRun,
   message: Content,
   before?: PersonAnswers,
 ): Promise<MatchedMessage> | MatchedMessage {
   if (answeredCallIds(message).length === 0) return { message, calls: [], answers: undefined };
   const { events } = loaded.session;
   const calls = Calls.of(loaded);
+  const { invocationId, wasOpen } = run;
   const onlyRun = resumed && invocationId;
-  const workingRun = start.kind === 'live' || (resumed && lock.run?.wasOpen === true) ? invocationId : undefined;
+  const workingRun = start.kind === 'live' || (resumed && wasOpen) ? invocationId : undefined;
   const params = { events, calls, invocationId: onlyRun, workingRun, platform, requestTtlMs, credentialService };
   return matchAnswers(message, params, before);
 }

@@ -27,26 +27,19 @@ import type { RunControl } from './run-control.ts';
 import { toRunMarks } from './stored-runs/run-marks.ts';
 import type { RunRequest, RunStart } from './run-request.ts';
 import type { Runner } from './runner.ts';
-import type { LoadedSession } from './session-loader.ts';
-import type { SessionLock } from './session-lock.ts';
 import type { BegunSession } from './session-locks.ts';
 import { checkStorable } from './store-message.ts';
 
 /** A run whose session is locked and read. */
-export interface LockedRun {
-  readonly invocationId: string;
+export interface LockedRun extends BegunSession {
   /** The request's start; for a known request whose run was left, the resume of that run. */
   readonly start: RunStart;
   /** The config of the run. For a resumed run: its stored config, overridden by the caller's options. */
   readonly config: RunConfig;
-  readonly lock: SessionLock;
-  readonly loaded: LoadedSession;
   /** The window of events that was read; undefined for all effective events. */
   readonly window: GetSessionConfig | undefined;
   /** The run that is continued; undefined for a new one. */
   readonly resumed: ResumedRun | undefined;
-  /** The session's sequence number of the run's first event. */
-  readonly firstSeq: number;
   /** True when the store appended the message as it locked the session: see `messageToBeginWith`. */
   readonly isMessageStored: boolean;
   /** Stored events that the stream of a resumed run begins with. */
@@ -117,15 +110,11 @@ async function lockForKnownRun(locking: Locking, error: unknown): Promise<Locked
 function lockForNewRun(locking: Locking): MaybePromise<LockedRun> {
   const { runner, request, control } = locking;
   const { start, config, window } = request;
-  const invocationId = control.ownId;
-  const message = messageToBeginWith(runner, request, invocationId);
+  const message = messageToBeginWith(runner, request, control.ownId);
   const isMessageStored = message !== undefined;
-  const toLocked = ({ lock, loaded }: BegunSession): LockedRun => {
-    const firstSeq = lock.run?.firstSeq ?? 0;
-    if (isMessageStored) control.noteBegun({ invocationId, firstSeq }, lock.lease, loaded.session.lastSeq);
-    const resumed = undefined;
-    const replayed = NO_EVENTS;
-    return { invocationId, start, config, lock, loaded, window, resumed, firstSeq, isMessageStored, replayed };
+  const toLocked = ({ lock, run, loaded }: BegunSession): LockedRun => {
+    if (isMessageStored) control.noteBegun(run, lock.lease, loaded.session.lastSeq);
+    return { lock, run, loaded, start, config, window, resumed: undefined, isMessageStored, replayed: NO_EVENTS };
   };
   const begun = lockSession(locking, undefined, message);
   if (!(begun instanceof Promise)) return toLocked(begun);
@@ -189,8 +178,8 @@ async function lockToResume(locking: Locking, resumedId: string): Promise<Locked
     if (!begun) continue;
     try {
       // Another process may have stored the answers while this one waited for the session.
-      checkNotIn(request, begun.lock, begun.loaded.session);
-      return toResumed(runner, request, begun, resumedId);
+      checkNotIn(request, begun);
+      return toResumed(runner, request, begun);
     } catch (error) {
       await withdraw(locking, begun, resumedId);
       throw error;
@@ -204,7 +193,7 @@ async function lockToResume(locking: Locking, resumedId: string): Promise<Locked
  * session can no longer change.
  */
 async function lockToAnswer(locking: Locking): Promise<LockedRun> {
-  const { runner, request, control, abortSignal } = locking;
+  const { runner, request, abortSignal } = locking;
   const { start, config, key, callIds } = request;
   const find = (): Promise<string | undefined> =>
     runner.sessions.readAhead(() => findAnsweredRun(runner.sessionService, key, callIds), { abortSignal });
@@ -215,23 +204,21 @@ async function lockToAnswer(locking: Locking): Promise<LockedRun> {
       resumedId = await find();
       continue;
     }
-    const { lock, loaded } = begun;
     let answeredId: string | undefined;
     try {
-      if (resumedId !== undefined) checkNotIn(request, lock, loaded.session);
-      answeredId = answeredRun(Calls.of(loaded), callIds);
+      if (resumedId !== undefined) checkNotIn(request, begun);
+      answeredId = answeredRun(Calls.of(begun.loaded), callIds);
       if (answeredId === resumedId) {
-        if (resumedId !== undefined) return toResumed(runner, request, begun, resumedId);
-        const firstSeq = lock.run?.firstSeq ?? 0;
-        const run = { invocationId: control.ownId, start, config, lock, loaded, window: undefined, resumed: undefined };
-        return { ...run, firstSeq, isMessageStored: false, replayed: NO_EVENTS };
+        if (resumedId !== undefined) return toResumed(runner, request, begun);
+        const isNew = { window: undefined, resumed: undefined, isMessageStored: false, replayed: NO_EVENTS };
+        return { ...begun, ...isNew, start, config };
       }
     } catch (error) {
       await withdraw(locking, begun, resumedId);
       throw error;
     }
     // The answered run ended, or began to wait, before the session was locked, or older events show another one.
-    await lock.withdraw();
+    await begun.lock.withdraw();
     resumedId = answeredId;
   }
   throw new SessionBusyError(
@@ -249,23 +236,16 @@ async function tryToLock(locking: Locking, resumedId: string | undefined): Promi
   }
 }
 
-function toResumed(
-  runner: Runner,
-  request: RunRequest,
-  { lock, loaded }: BegunSession,
-  invocationId: string,
-): LockedRun {
+function toResumed(runner: Runner, request: RunRequest, begun: BegunSession): LockedRun {
   const { start, callIds, replay } = request;
-  const resumed = readResumedRun(runner, loaded, invocationId, callIds);
+  const { run, loaded } = begun;
+  const resumed = readResumedRun(runner, loaded, run.invocationId, callIds);
   return {
-    invocationId,
+    ...begun,
     start,
     config: resumedConfig(runner, request, resumed),
-    lock,
-    loaded,
     window: undefined,
     resumed,
-    firstSeq: lock.run?.firstSeq ?? 0,
     isMessageStored: false,
     replayed: replay ? replayedEvents(loaded, resumed.log) : NO_EVENTS,
   };
@@ -274,7 +254,7 @@ function toResumed(
 /** Withdraws a run whose events were read and that cannot be continued, and closes it if it is over. */
 async function withdraw(locking: Locking, begun: BegunSession, resumedId: string | undefined): Promise<void> {
   await begun.lock.withdraw();
-  if (resumedId !== undefined && begun.lock.run?.wasOpen) await closeIfEnded(locking, resumedId, begun);
+  if (resumedId !== undefined && begun.run.wasOpen) await closeIfEnded(locking, resumedId, begun);
 }
 
 /**

@@ -201,8 +201,8 @@ function outcomeOf(failure: EventloomError): RunOutcome {
 }
 
 /** True if calls of the run, or of agents that it called as tools, may lack a response. */
-export function mayLeaveCalls({ locked: { loaded, invocationId }, appender }: RunInvocation): boolean {
-  return appender.hasSubInvocations || Calls.of(loaded).mayLackResponses(invocationId);
+export function mayLeaveCalls({ locked: { loaded, run }, appender }: RunInvocation): boolean {
+  return appender.hasSubInvocations || Calls.of(loaded).mayLackResponses(run.invocationId);
 }
 
 /**
@@ -214,7 +214,8 @@ export async function storeMissingResponses(
   how: Ended['how'],
 ): Promise<Event[]> {
   await appender.closeWithin();
-  const { lock, loaded, invocationId, config } = locked;
+  const { lock, loaded, config } = locked;
+  const { invocationId } = locked.run;
   const root = context.invocation.rootAgent;
   const params = (author: string): EventParams => ({ ...context.createEvent({ author }), executionId: invocationId });
   const events: Event[] = [];

@@ -32,7 +32,7 @@ export class RunInvocation implements RunHost {
     this.#runner = runner;
     this.locked = locked;
     this.shared = {
-      invocationId: locked.invocationId,
+      invocationId: locked.run.invocationId,
       rootAgent: runner.agent,
       session: loaded.session,
       derived: loaded.derived,

@@ -47,7 +47,7 @@ export function isSessionLost(error: unknown): boolean {
 const UNLOCK_MS = 1000;
 
 /** The run that a session is locked for. */
-interface LockedFor extends Pick<BeginRunRequest, 'invocationId' | 'requestId' | 'continues' | 'webhook'> {
+export interface LockedFor extends Pick<BeginRunRequest, 'invocationId' | 'requestId' | 'continues' | 'webhook'> {
   /** Number of events in the session when it was locked, the message included. */
   readonly lastSeq: number;
   /** The session's sequence number of the run's first event. */

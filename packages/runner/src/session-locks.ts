@@ -26,7 +26,7 @@ import {
 import { LeaseKeeper } from './lease-keeper.ts';
 import type { Runner } from './runner.ts';
 import { type LoadedSession, type LoadRequest, type SessionCacheOptions, SessionLoader } from './session-loader.ts';
-import { type SessionHolder, SessionLock } from './session-lock.ts';
+import { type LockedFor, type SessionHolder, SessionLock } from './session-lock.ts';
 
 /** A request to lock a session. */
 export interface LockRequest {
@@ -61,6 +61,8 @@ interface BeginRequest extends LockRequest, Omit<LoadRequest, 'resumedId'> {
 /** A session that is locked for a run, and its events. */
 export interface BegunSession {
   readonly lock: SessionLock;
+  /** The run that it is locked for. */
+  readonly run: LockedFor;
   readonly loaded: LoadedSession;
 }
 
@@ -171,12 +173,12 @@ export class SessionLocks {
         return loaded.then(
           (found) => {
             lock.loaded = found;
-            return { lock, loaded: found };
+            return { lock, run, loaded: found };
           },
           (error: unknown) => this.#unlockUnread(request, lock, begun, error),
         );
       lock.loaded = loaded;
-      return { lock, loaded };
+      return { lock, run, loaded };
     } catch (error) {
       return this.#unlockUnread(request, lock, begun, error);
     }

@@ -50,7 +50,7 @@ export async function beginOnceLocked(
     const { branch } = picked;
     await storeMessage(invocation, { matched, isReplaced: matched !== sent, stateDelta, branch });
   }
-  control.noteBegun(locked, locked.lock.lease, locked.loaded.session.lastSeq);
+  control.noteBegun(locked.run, locked.lock.lease, locked.loaded.session.lastSeq);
   return picked;
 }
 

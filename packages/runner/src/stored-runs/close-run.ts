@@ -104,14 +104,14 @@ async function close(runner: Runner, params: CancelRunParams, closing: Closing):
     if (!RunNotFoundError.isInstance(error)) throw error;
   });
   if (!begun) return undefined;
-  const { lock, loaded } = begun;
+  const { lock, run, loaded } = begun;
   let closed: ClosedRun | undefined;
   try {
     closed = await storeClosing(runner, lock, loaded, invocationId, closing);
     return closed.error;
   } finally {
     // Nothing remains of a run whose process ended before it stored anything.
-    const isEmpty = (lock.run?.firstSeq ?? 0) > loaded.session.lastSeq;
+    const isEmpty = run.firstSeq > loaded.session.lastSeq;
     if (closed) await lock.unlock(isEmpty ? { forget: [invocationId] } : { outcome: closed.outcome });
     else await lock.unlock({ keepRunOpen: true });
   }

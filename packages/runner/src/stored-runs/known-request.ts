@@ -11,7 +11,6 @@ import {
   RequestReusedError,
   RunAbortedError,
   RunNotFoundError,
-  type Session,
   SessionBusyError,
   type SessionKey,
 } from '@eventloom/core';
@@ -27,7 +26,7 @@ import {
 import { readConfirmation, unwrapAnswer } from '../answers.ts';
 import type { RunRequest } from '../run-request.ts';
 import type { Runner } from '../runner.ts';
-import type { SessionLock } from '../session-lock.ts';
+import type { BegunSession } from '../session-locks.ts';
 
 /** The stored part of a request. */
 interface KnownRequest {
@@ -53,12 +52,13 @@ export async function checkNotKnown(runner: Runner, request: RunRequest, request
 }
 
 /** Does the same as `checkNotKnown` in a locked session whose events are read. Does nothing for a request without an id. */
-export function checkNotIn(request: RunRequest, { run }: SessionLock, { events, lastSeq }: Session): void {
+export function checkNotIn(request: RunRequest, { run, loaded }: BegunSession): void {
   const { requestId } = request.config;
   if (requestId === undefined) return;
-  const search = new RequestSearch(run?.invocationId ?? '', requestId);
+  const { events, lastSeq } = loaded.session;
+  const search = new RequestSearch(run.invocationId, requestId);
   // The list may begin after the first event of the session.
-  const first = lastSeq - events.length + 1 - (run?.firstSeq ?? 0);
+  const first = lastSeq - events.length + 1 - run.firstSeq;
   for (const [index, event] of events.entries()) search.add(event, first + index);
   if (search.found) refuseKnown(request, requestId, search.found);
 }
