@@ -44,7 +44,9 @@ describe('an answer', () => {
     await log.getByText(/^rejected by the user after /).waitFor();
     const summaries = await page.locator('.event-summary').allTextContents();
     expect(summaries).toContain('? asks to approve pay({"euros":1}) ? asks to approve pay({"euros":2})');
+    expect(summaries).toContain('← pay waits for an approval ← pay waits for an approval');
     expect(summaries.filter((each) => each.startsWith('!'))).toEqual(['! approved', '! rejected']);
+    expect(await page.locator('.event-type').allTextContents()).toContain('question');
     await keepPicture(page, 'answered');
     expect(errors).toEqual([]);
   });
@@ -112,7 +114,7 @@ describe('an answer', () => {
   test('is checked in its form, and stays there with the reasons of the server if that refuses it', async () => {
     const { page } = await open([{ calls: [{ name: 'order' }] }, { text: 'Ordered.' }], { tools: [order] });
     await send(page, 'Order');
-    const form = page.getByRole('group', { name: /^helper asks/ });
+    const form = page.getByRole('group', { name: /^helper needs an input/ });
     const submit = form.getByRole('button', { name: 'Send' });
     const faults = (): Promise<string[]> => form.getByRole('alert').allTextContents();
     expect(await form.getByLabel('count').inputValue()).toBe('2');
@@ -146,7 +148,7 @@ describe('an answer', () => {
   test('has lists of objects, whose items are added and removed by keyboard', async () => {
     const { page, errors } = await open([{ calls: [{ name: 'basket' }] }, 'Ordered.'], { tools: [basket] });
     await send(page, 'Order');
-    const form = page.getByRole('group', { name: /^helper asks/ });
+    const form = page.getByRole('group', { name: /^helper needs an input/ });
     const line = (number: number) => form.getByRole('group', { name: `lines ${number}`, exact: true });
     const add = form.getByRole('button', { name: 'Add to lines' });
     const focused = () => page.evaluate<string>('document.activeElement.name || document.activeElement.textContent');
@@ -190,7 +192,7 @@ describe('an answer', () => {
   test('has groups that are added, one of several shapes, texts with several lines, and the time of a default', async () => {
     const { page, errors } = await open([{ calls: [{ name: 'ship' }] }, 'Shipped.'], { tools: [ship] });
     await send(page, 'Ship');
-    const form = page.getByRole('group', { name: /^helper asks/ });
+    const form = page.getByRole('group', { name: /^helper needs an input/ });
     const group = (name: string) => form.getByRole('group', { name });
     const focused = () => page.evaluate<string>('document.activeElement.name');
     // The message field gets the focus at the end of the run.

@@ -53,7 +53,7 @@ describe('the page', () => {
   test('shows markup of a model as text, and loads no picture of another server', async () => {
     const { page, errors } = await open([
       {
-        text: '<img src=x onerror="document.title=1"> ![map](https://example.com/map.png) [go](javascript:alert(1)) **bold**\n\n- [x] done\n\n> quoted',
+        text: '<img src=x onerror="document.title=1"> ![map](https://example.com/map.png) [go](javascript:alert(1)) **bold**\n\n- [x] done\n\n---\n\n> quoted\n\n```sql\nSELECT 1;\n```',
       },
     ]);
     const asked: string[] = [];
@@ -66,6 +66,13 @@ describe('the page', () => {
     // A box to check is as wide as its line is high, and not as wide as the message.
     const box = await page.getByRole('log').locator('input[type=checkbox]').boundingBox();
     expect(box?.width).toBeLessThan(40);
+    // A line between paragraphs is as wide as the message.
+    expect((await page.getByRole('log').locator('hr').boundingBox())?.width).toBeGreaterThan(400);
+    const block = page.locator('.code-block', { hasText: 'sql' });
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await block.getByRole('button', { name: 'Copy' }).click();
+    await block.getByRole('button', { name: 'Copied' }).waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe('SELECT 1;\n');
     expect(await page.title()).toBe('Eventloom Studio');
     expect(new Set(asked)).toEqual(new Set([new URL(page.url()).hostname]));
     expect(errors).toEqual([]);
@@ -243,6 +250,7 @@ describe('a session', () => {
     await expect
       .poll(() => list.locator('b, .found').allInnerTexts())
       .toEqual(['What color is the sky?', '…The sky is blue.']);
+    expect(await list.locator('mark').allInnerTexts()).toEqual(['blue']);
     await keepPicture(page, 'session-search');
     await list.getByRole('button').click();
     await page.getByRole('log').getByText('The sky is blue.').waitFor();

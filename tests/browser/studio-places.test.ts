@@ -427,7 +427,10 @@ test('a change of the state shows the value before it, also of a key that the se
   await send(page, 'What color?');
   await page.getByRole('log').getByText('Blue.').waitFor();
   await page.getByRole('tab', { name: 'State' }).click();
-  await page.locator('.changes .before').getByText('"sea"').waitFor();
+  const changes = page.locator('.changes');
+  await changes.locator('.before').getByText('"sea"').waitFor();
+  await changes.getByRole('button', { name: 'event 3' }).click();
+  await page.getByRole('region', { name: 'Event', exact: true }).getByText('Event 3').waitFor();
   expect(errors).toEqual([]);
 });
 

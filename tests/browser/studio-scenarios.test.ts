@@ -64,7 +64,9 @@ describe.each([
     ]);
     const log = page.getByRole('log');
     await send(page, 'Pay');
+    await page.getByText('waits for your answer').waitFor();
     await page.getByRole('button', { name: 'Approve', exact: true }).click();
+    await page.getByText('waits for your answer').waitFor({ state: 'detached' });
     await log.getByText('Paid.').waitFor();
     await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
 
@@ -78,7 +80,7 @@ describe.each([
     await credential.waitFor({ state: 'detached' });
 
     await send(page, 'Ask me');
-    const form = page.getByRole('group', { name: /asks in ask$/ });
+    const form = page.getByRole('group', { name: /needs an input for ask$/ });
     await form.getByText('Which size?').waitFor();
     await form.getByLabel('size').selectOption('large');
     await form.getByLabel('count').fill('3');
@@ -101,7 +103,7 @@ describe.each([
     await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
     const { page: second } = await visit(url.replace('session=first', 'session=second'));
     await send(second, 'Ask me');
-    await second.getByRole('group', { name: /asks in ask$/ }).waitFor();
+    await second.getByRole('group', { name: /needs an input for ask$/ }).waitFor();
     const { page: other } = await visit(url.replace('session=first', 'session=third'));
     await other.getByRole('tab', { name: 'Runs' }).click();
     const runs = other.locator('.open-run');
@@ -121,7 +123,7 @@ describe.each([
     await asking.getByRole('button', { name: 'Close it' }).click();
     await expect.poll(() => runs.count()).toBe(1);
     // A page that shows the session sees that the run was closed.
-    await second.getByRole('group', { name: /asks in ask$/ }).waitFor({ state: 'detached' });
+    await second.getByRole('group', { name: /needs an input for ask$/ }).waitFor({ state: 'detached' });
     await runs.getByRole('button', { name: 'Answer' }).click();
     await other.getByRole('button', { name: 'Approve', exact: true }).click();
     await other.getByRole('log').getByText('Paid.').waitFor();

@@ -506,6 +506,7 @@ function Workbench({ apps, hasLogin, place, goTo, list }: WorkbenchProps) {
                 selectedId={selectedId}
                 state={conversation.state}
                 initialState={initialState}
+                onSelectEvent={showEvent}
               />
             </ErrorBoundary>
           </TabPanel>

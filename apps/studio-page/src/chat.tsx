@@ -132,19 +132,22 @@ export function Chat({
       (inputTranscription ?? outputTranscription) !== undefined;
     return requests.length > 0 && events.some((event) => runs.has(event.invocationId) && isSpoken(event));
   }, [events, requests]);
+  const isWaiting = isIdle && requests.length > 0;
   const shownRequests: readonly ShownRequest[] = isPast ? requests.map((request) => ({ request })) : answers.shown;
 
   return (
     <>
       <header className="chat-head">
-        <span className="agent-now" data-running={isRunning || call.status !== 'idle'}>
+        <span className="agent-now" data-running={isRunning || call.status !== 'idle'} data-waiting={isWaiting}>
           {agentNames.length > 0 ? agentNames.join(', ') : root?.name}
         </span>
         <span role="status" className="status">
           {status === 'idle'
             ? isPast
               ? 'earlier moment'
-              : ''
+              : isWaiting
+                ? 'waits for your answer'
+                : ''
             : stop.isAsked
               ? 'stopping'
               : isQueued

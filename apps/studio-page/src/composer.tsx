@@ -123,7 +123,7 @@ export function Composer({ isDisabled, isRunning, canSpeak, call, onSend, onStop
             ref={box}
             dir="auto"
             rows={Math.min(8, text.split('\n').length)}
-            placeholder={isDisabled && !isRunning ? 'An earlier moment is shown' : 'Message'}
+            placeholder={isDisabled && !isRunning ? 'Go back to now to write' : 'Message'}
             onKeyDown={(event) => {
               if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
               event.preventDefault();

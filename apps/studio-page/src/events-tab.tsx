@@ -3,11 +3,11 @@ import type { Event, FunctionCall, FunctionResponse } from '@eventloom/core';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { Button, Input, TextField } from 'react-aria-components';
 import { preciseClockOf } from './clock.ts';
+import { CopyButton } from './copy-button.tsx';
 import { JsonView } from './json-view.tsx';
 import { isStop } from './message-view.tsx';
 import { artifactsIn, type SavedArtifact } from './saved-artifacts.tsx';
 import { isRecord } from './schema-reader.ts';
-import { canCopy } from './studio-client.ts';
 import { undoneEvents } from './undone-events.ts';
 
 interface EventsTabProps {
@@ -68,9 +68,12 @@ export const EventsTab = memo(function EventsTab({
   const isVisible = (list.scrollRect?.height ?? 0) > 0;
   useEffect(() => {
     if (selectedRow >= 0) list.scrollToIndex(selectedRow);
-    else if (shownRow >= 0) list.scrollToIndex(shownRow);
-    else if (isFollowing.current && rows.length > 0) list.scrollToIndex(rows.length - 1);
+    else if (shownRow < 0 && isFollowing.current && rows.length > 0) list.scrollToIndex(rows.length - 1);
   }, [list, selectedRow, shownRow, rows.length, isVisible]);
+  // Also while another event is selected.
+  useEffect(() => {
+    if (shownRow >= 0) list.scrollToIndex(shownRow);
+  }, [list, shownRow, isVisible]);
   const selected = events.findIndex(({ id }) => id === selectedId);
   const event = events[selected];
   return (
@@ -115,7 +118,7 @@ export const EventsTab = memo(function EventsTab({
           {list.getVirtualItems().map(({ index, start, size }) => {
             const row = rows[index];
             if (!row) return null;
-            const { summary, type } = described(row.event);
+            const { kinds, summary, type } = described(row.event);
             const isUndone = undone.has(row.index);
             return (
               <li key={row.event.id} style={{ height: size, transform: `translateY(${start}px)` }}>
@@ -124,6 +127,7 @@ export const EventsTab = memo(function EventsTab({
                   aria-pressed={row.event.id === selectedId}
                   data-later={row.index >= count}
                   data-undone={isUndone}
+                  data-progress={kinds.has('control')}
                   onClick={() => onSelect(row.event.id)}
                 >
                   <span className="event-number">{row.index + 1}</span>
@@ -156,14 +160,7 @@ export const EventsTab = memo(function EventsTab({
                 {artifact.name}
               </Button>
             ))}
-            {canCopy && (
-              <Button
-                className="quiet"
-                onPress={() => void navigator.clipboard.writeText(JSON.stringify(event, undefined, 2))}
-              >
-                Copy
-              </Button>
-            )}
+            <CopyButton className="quiet" textOf={() => JSON.stringify(event, undefined, 2)} />
             <Button className="quiet" onPress={() => onSelect(undefined)}>
               Close
             </Button>
@@ -217,7 +214,8 @@ function typeOf(event: Event): string {
   const { actions, content, errorCode, author, object, inputTranscription, outputTranscription } = event;
   if (errorCode !== undefined) return isStop(errorCode) ? 'stopped' : 'error';
   const parts = content?.parts ?? [];
-  if (parts.some(({ functionCall }) => functionCall)) return 'call';
+  const called = parts.flatMap(({ functionCall }) => functionCall ?? []);
+  if (called.length > 0) return called.every((each) => questionOf(each) !== undefined) ? 'question' : 'call';
   if (parts.some(({ functionResponse }) => functionResponse)) return author === 'user' ? 'answer' : 'result';
   if (actions.transferToAgent !== undefined) return 'transfer';
   if (inputTranscription ?? outputTranscription) return 'speech';
@@ -259,6 +257,13 @@ function answerOf({ name, response = {} }: FunctionResponse): string | undefined
   return response['confirmed'] ? '! approved' : '! rejected';
 }
 
+/** Returns what a call waits for; undefined for a result. The first response of a call that asks a person only says so. */
+function awaitedOf({ id = '' }: FunctionResponse, { actions }: Event): string | undefined {
+  if (actions.requestedToolConfirmations?.[id]) return 'waits for an approval';
+  if (actions.requestedAuthConfigs?.[id] !== undefined) return 'waits for a credential';
+  return actions.requestedInputs?.[id] ? 'waits for an input' : undefined;
+}
+
 /** Returns one line about an event. */
 function summaryOf(event: Event): string {
   const { actions, author, content, errorCode, errorMessage, object } = event;
@@ -269,7 +274,7 @@ function summaryOf(event: Event): string {
     if (functionResponse)
       return (
         answerOf(functionResponse) ??
-        `← ${functionResponse.name ?? ''} ${JSON.stringify(functionResponse.response ?? {})}`
+        `← ${functionResponse.name ?? ''} ${awaitedOf(functionResponse, event) ?? JSON.stringify(functionResponse.response ?? {})}`
       );
     if (inlineData) return `[${inlineData.mimeType ?? 'file'}]`;
     return thought ? `(${text ?? ''})` : (text ?? '');

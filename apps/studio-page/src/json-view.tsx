@@ -53,7 +53,7 @@ export function JsonView({ value }: { readonly value: unknown }) {
 const MAX_LINE = 60;
 
 /** Maximum length of a text that is shown whole, in characters. */
-const MAX_TEXT = 500;
+const MAX_TEXT = 200;
 
 /** Shows a value in its line if it is short, and otherwise folded with its size. */
 export function FoldedJson({ value }: { readonly value: unknown }) {

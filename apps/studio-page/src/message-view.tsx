@@ -1,4 +1,4 @@
-import { memo, useContext, useRef, useState } from 'react';
+import { isValidElement, memo, type ReactNode, useContext, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
 import type { Part } from '@eventloom/core';
 import type { CallPart, Message, MessagePart } from '@eventloom/client';
@@ -7,12 +7,12 @@ import { Button, TextArea, TextField } from 'react-aria-components';
 import remarkGfm from 'remark-gfm';
 import { MeasuredTimes, parallelCalls } from './call-times.ts';
 import { clockOf } from './clock.ts';
+import { CopyButton } from './copy-button.tsx';
 import { callKey, GivenAnswers } from './given-answers.ts';
 import { JsonView } from './json-view.tsx';
 import { isDrawable, markdownBlocks } from './markdown-blocks.ts';
 import { Media } from './media.tsx';
 import { isRecord, type JsonFields } from './schema-reader.ts';
-import { canCopy } from './studio-client.ts';
 import { formatDuration } from './trace.ts';
 
 /** Returns the text of a message. */
@@ -125,11 +125,7 @@ export const MessageView = memo(function MessageView({
             Edit
           </button>
         )}
-        {copied !== '' && canCopy && (
-          <button type="button" className="link" onClick={() => void navigator.clipboard.writeText(copied)}>
-            Copy
-          </button>
-        )}
+        {copied !== '' && <CopyButton className="link" textOf={() => copied} />}
         <button type="button" className="link" onClick={() => onSelect(message.id)}>
           Event
         </button>
@@ -325,6 +321,27 @@ function MarkdownText({ text }: { readonly text: string }) {
   );
 }
 
+/** The class of a block of code with a language. */
+const LANGUAGE = /^language-(.+)$/;
+
+/** Shows a block of code with its language and a button to copy it. A wide block is scrolled with the keyboard as well. */
+function CodeBlock({ children }: { readonly children?: ReactNode }) {
+  const block = useRef<HTMLPreElement>(null);
+  const className = isValidElement<{ readonly className?: string }>(children) ? children.props.className : undefined;
+  const language = LANGUAGE.exec(className ?? '')?.[1];
+  return (
+    <div className="code-block">
+      <div className="row">
+        <small>{language ?? 'code'}</small>
+        <CopyButton className="link" textOf={() => block.current?.textContent ?? ''} />
+      </div>
+      <pre tabIndex={0} ref={block}>
+        {children}
+      </pre>
+    </div>
+  );
+}
+
 const MarkdownBlock = memo(function MarkdownBlock({ text }: { readonly text: string }) {
   return (
     <Markdown
@@ -352,8 +369,8 @@ const MarkdownBlock = memo(function MarkdownBlock({ text }: { readonly text: str
           ) : (
             <span>{children}</span>
           ),
-        // A wide block or table is scrolled with the keyboard as well.
-        pre: ({ children }) => <pre tabIndex={0}>{children}</pre>,
+        pre: CodeBlock,
+        // A wide table is scrolled with the keyboard as well.
         table: ({ children, dir }) => (
           <div className="wide" tabIndex={0}>
             <table dir={dir}>{children}</table>

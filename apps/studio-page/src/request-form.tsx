@@ -26,7 +26,7 @@ function titleOf({ kind, author, name }: PersonRequest, toolName: string | undef
     case 'credential':
       return `${author} needs a credential${toolName === undefined ? '' : ` for ${toolName}`}`;
     case 'input':
-      return `${author} asks${toolName === undefined ? '' : ` in ${toolName}`}`;
+      return `${author} needs an input${toolName === undefined ? '' : ` for ${toolName}`}`;
     case 'call':
       return `${author} waits for the result of ${name}`;
   }

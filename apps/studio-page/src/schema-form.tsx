@@ -268,7 +268,7 @@ function VariantsView({ field, texts, errors, onChange }: FieldViewProps & { rea
           value={texts[chosenKey] ?? ''}
           onChange={({ target }) => choose(target.value)}
         >
-          <option value="" />
+          <option value="">{isRequired && !isNullable ? 'Choose…' : 'none'}</option>
           {variants.map((variant, index) => (
             <option key={index} value={index}>
               {variant.label}
@@ -314,7 +314,7 @@ function FieldInput({ field, text, isInvalid, onChange }: FieldInputProps) {
     case 'choice':
       return (
         <select {...common}>
-          <option value="" />
+          <option value="">{common.required ? 'Choose…' : 'none'}</option>
           {field.choices.map((choice) => (
             <option key={choiceText(choice)}>{choiceText(choice)}</option>
           ))}

@@ -25,6 +25,8 @@ export interface ListedSessions {
   readonly setSearch: (search: string) => void;
   /** The searched word, once it has stopped changing; empty without a search. */
   readonly word: string;
+  /** The word with which the sessions were listed. */
+  readonly listedWord: string;
   /** The error of the newest reading, or of an action of the person. */
   readonly error: string | undefined;
   /** Shows the error of an action until the next one, also when the person goes to another session. */
@@ -85,6 +87,7 @@ export function useListedSessions(appName: string, userId: string): ListedSessio
     search,
     setSearch,
     word,
+    listedWord,
     error: actionError ?? readError,
     setActionError,
     read,
@@ -109,7 +112,8 @@ interface SessionListProps {
 /** Shows the app, the user and their sessions, with a search. */
 export function SessionList({ apps, hasLogin, place, goTo, list, events, isRunning }: SessionListProps) {
   const { appName, userId, sessionId } = place;
-  const { sessions, cursor, search, setSearch, word, error, setActionError, read, remove, scrollTop } = list;
+  const { sessions, cursor, search, setSearch, word, listedWord, error, setActionError, read, remove, scrollTop } =
+    list;
   const [isDeleting, setDeleting] = useState(false);
   /** An export that lacks files, until the person has confirmed it. */
   const [incomplete, setIncomplete] = useState<IncompleteExport>();
@@ -257,9 +261,13 @@ export function SessionList({ apps, hasLogin, place, goTo, list, events, isRunni
           <li>
             <button type="button" aria-current="true">
               <b className="title" dir="auto">
-                {title ?? sessionId}
+                {title ?? (latest === undefined ? 'New session' : sessionId)}
               </b>
-              <small>{latest === undefined ? 'new' : detailOf(sessionId, latest.timestamp, title !== undefined)}</small>
+              <small>
+                {latest === undefined
+                  ? `new · ${sessionId.slice(0, 24)}`
+                  : detailOf(sessionId, latest.timestamp, title !== undefined)}
+              </small>
             </button>
           </li>
         )}
@@ -279,7 +287,7 @@ export function SessionList({ apps, hasLogin, place, goTo, list, events, isRunni
               </b>
               {found !== undefined && (
                 <span className="found" dir="auto">
-                  …{found}
+                  …<FoundText text={found} word={listedWord} />
                 </span>
               )}
               <small>{detailOf(id, lastUpdateTime, title !== undefined)}</small>
@@ -385,6 +393,24 @@ export function SessionList({ apps, hasLogin, place, goTo, list, events, isRunni
         />
       </div>
     </section>
+  );
+}
+
+interface FoundTextProps {
+  readonly text: string;
+  readonly word: string;
+}
+
+/** Shows the place that a search has found, with the word marked. */
+function FoundText({ text, word }: FoundTextProps) {
+  const at = text.toLowerCase().indexOf(word.toLowerCase());
+  if (at < 0) return text;
+  return (
+    <>
+      {text.slice(0, at)}
+      <mark>{text.slice(at, at + word.length)}</mark>
+      {text.slice(at + word.length)}
+    </>
   );
 }
 

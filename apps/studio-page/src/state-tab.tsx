@@ -13,6 +13,8 @@ interface StateTabProps {
   readonly state: Readonly<Record<string, unknown>>;
   /** The session's own state at its beginning; undefined while it is not known. */
   readonly initialState: StateValues | undefined;
+  /** Shows an event. */
+  readonly onSelectEvent: (id: string) => void;
 }
 
 const SCOPES = [
@@ -28,7 +30,14 @@ const SHOWN = 100;
  * Shows the state by scope at the shown moment, and the changes that led to it, newest first. It is drawn again when
  * the state changes, not with each chunk of a reply.
  */
-export const StateTab = memo(function StateTab({ events, count, selectedId, state, initialState }: StateTabProps) {
+export const StateTab = memo(function StateTab({
+  events,
+  count,
+  selectedId,
+  state,
+  initialState,
+  onSelectEvent,
+}: StateTabProps) {
   const changes = useMemo(() => changesOf(events, initialState), [events, initialState]);
   const [shown, setShown] = useState(SHOWN);
   // Changes are in the order of their events.
@@ -54,9 +63,12 @@ export const StateTab = memo(function StateTab({ events, count, selectedId, stat
         <ol className="changes">
           {drawn.map(({ event, index, key, before, after }) => (
             <li key={`${event.id} ${key}`} data-selected={event.id === selectedId}>
-              <small>
-                event {index + 1}, {event.author}
-              </small>
+              <span>
+                <button type="button" className="link" onClick={() => onSelectEvent(event.id)}>
+                  event {index + 1}
+                </button>
+                <small>, {event.author}</small>
+              </span>
               <code>{key}</code>
               <span className="before">{shortened(before)}</span>
               <span className="after">{shortened(after)}</span>

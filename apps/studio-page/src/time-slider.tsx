@@ -12,7 +12,13 @@ interface TimeSliderProps {
 
 /** Selects an event: the page then shows the conversation, the state and the agents as of that event. */
 export function TimeSlider({ count, position, events, onChange, onFork }: TimeSliderProps) {
-  if (count === 0) return null;
+  // The bar keeps its place, so that the field for messages does not move with the first event.
+  if (count === 0)
+    return (
+      <div className="time">
+        <span className="hint">Time: no events yet</span>
+      </div>
+    );
   const value = Math.min(position ?? count, count);
   const isPast = value < count;
   const event = events[value - 1];
@@ -20,14 +26,16 @@ export function TimeSlider({ count, position, events, onChange, onFork }: TimeSl
     <div className="time" data-past={isPast}>
       <Slider
         className="slider"
-        minValue={1}
+        // With one event there is nowhere to go, and the thumb is at the end.
+        isDisabled={count === 1}
+        minValue={count === 1 ? 0 : 1}
         maxValue={count}
         value={value}
         onChange={(next) => onChange(next === count ? undefined : Number(next))}
       >
         <Label>Time</Label>
         <SliderOutput>
-          {value} of {count}
+          event {value} of {count}
           {isPast && event ? `, ${clockOf(event.timestamp)}` : ''}
         </SliderOutput>
         <SliderTrack className="track">

@@ -177,10 +177,13 @@ const MIN_WIDTH = 0.5;
 /** Shows a bar of the waterfall, and its attributes when it is opened. */
 function Row({ span, place, isMeasured, scale, currency, isShown, onShow }: RowProps) {
   const { id, label, kind, depth, isFailed, isOpen, details, use } = span;
+  // The least important fact is the last one, because a narrow row has no room for all.
+  const { cached, ...named } = details;
   const facts = [
-    ...Object.entries(details).map(([name, value]) => `${name} ${value.toLocaleString()}`),
+    ...Object.entries(named).map(([name, value]) => `${name} ${value.toLocaleString()}`),
     ...(use?.cost === undefined ? [] : [formatCost(use.cost, currency)]),
-  ];
+    ...(cached === undefined ? [] : [`cached ${cached.toLocaleString()}`]),
+  ].join(' · ');
   const left = Math.min(scale.at(span.start), 100 - MIN_WIDTH);
   const firstToken = firstTokenOf(span);
   return (
@@ -211,9 +214,13 @@ function Row({ span, place, isMeasured, scale, currency, isShown, onShow }: RowP
             {firstToken !== undefined && <span className="first-token" style={{ width: `${firstToken}%` }} />}
           </span>
         </span>
-        {facts.length > 0 && (
-          <small className="span-details" style={{ paddingInlineStart: `calc(${depth * INDENT}px + 1.1em)` }}>
-            {facts.join(' · ')}
+        {facts !== '' && (
+          <small
+            className="span-details"
+            title={facts}
+            style={{ paddingInlineStart: `calc(${depth * INDENT}px + 1.1em)` }}
+          >
+            {facts}
           </small>
         )}
       </button>

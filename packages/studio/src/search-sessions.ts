@@ -10,7 +10,7 @@ const NEWEST_EVENTS = 20;
 /** Maximum length of a title and of the text around a match, in characters. */
 const MAX_TITLE = 80;
 /** Number of characters before a match. */
-const BEFORE = 24;
+const BEFORE = 12;
 
 /** A session in the list. */
 interface FoundSession {
