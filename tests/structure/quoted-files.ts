@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
 import type { StaticImportEntry } from 'oxc-parser';
 import { freeNames } from './code-samples.ts';
-import { parseModule } from './module-syntax.ts';
+import { readModule } from './module-syntax.ts';
 import type { SourceFile } from './repository.ts';
 
 /**
@@ -42,7 +42,7 @@ const LINE_WIDTH = 120;
  */
 function importsFor(code: string, file: SourceFile, known: Set<string>): string {
   const used = freeNames(code);
-  const statements = parseModule(file).module.staticImports.flatMap(({ moduleRequest, entries }) => {
+  const statements = readModule(file).staticImports.flatMap(({ moduleRequest, entries }) => {
     const needed = entries.filter(({ localName: { value } }) => used.has(value) && !known.has(value));
     for (const { localName } of needed) known.add(localName.value);
     return needed.length === 0 ? [] : [importStatement(moduleRequest.value, needed)];

@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path/posix';
-import { exportedNames, importedSpecifiers, parseModule } from './module-syntax.ts';
+import { exportedNames, importedSpecifiers, readModule } from './module-syntax.ts';
 import { isTestFile, type SourceFile, type Workspace } from './repository.ts';
 
 /** The specifiers that lead to the files of packages, such as `@eventloom/core/internal`. */
@@ -20,7 +20,7 @@ export function unusedExports(packages: readonly Workspace[], users: readonly So
   const passedOn = new Map<string, [path: string, name: string][]>();
   for (const { files } of packages) {
     for (const file of files) {
-      for (const { importName, exportName, moduleRequest } of parseModule(file).module.staticExports.flatMap(
+      for (const { importName, exportName, moduleRequest } of readModule(file).staticExports.flatMap(
         (each) => each.entries,
       )) {
         if (!moduleRequest) continue;
@@ -49,7 +49,7 @@ export function unusedExports(packages: readonly Workspace[], users: readonly So
 /** Returns the names that a file imports, as `path: name`, and `path: *` for all names of a file. */
 function importedNames(file: SourceFile, entries: EntryFiles): string[] {
   const names: string[] = [];
-  const { staticImports, staticExports } = parseModule(file).module;
+  const { staticImports, staticExports } = readModule(file);
   const specifiers = new Set(importedSpecifiers(file));
   for (const { moduleRequest, entries: imported } of staticImports) {
     specifiers.delete(moduleRequest.value);
