@@ -36,6 +36,7 @@ import type { SessionHolder } from './session-lock.ts';
  */
 export class RunControl implements RunStream, SessionHolder, SteppedRun {
   invocationId: string;
+  readonly startKind: RunStart['kind'];
   /** The live side of a live run, once its parameters are checked. */
   live: LiveRun | undefined;
   /** Observes the run, once its session is locked. */
@@ -61,11 +62,8 @@ export class RunControl implements RunStream, SessionHolder, SteppedRun {
     this.#input = input;
     this.ownId = invocationId;
     this.invocationId = invocationId;
+    this.startKind = input.method === 'runLive' ? 'live' : startKindOf(input.params);
     this.#events = new ChunkShortcut(this, run(runner, input, this));
-  }
-
-  get startKind(): RunStart['kind'] {
-    return this.#input.method === 'runLive' ? 'live' : startKindOf(this.#input.params);
   }
 
   get begun(): RunBeginning | undefined {

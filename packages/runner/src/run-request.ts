@@ -274,9 +274,11 @@ export function parseRunRequest(runner: Runner, input: RunInput): RunRequest {
  * Decides how `runAsync` starts a run, from its parameters alone. They may be unchecked: a server lists a run by the kind of
  * its start before the run takes its first step, which checks them.
  */
-export function startKindOf({ invocationId, newMessage: message }: RunAsyncParams): 'message' | 'answers' | 'resume' {
-  if (invocationId !== undefined) return 'resume';
-  return message && typeof message !== 'string' && answeredCallIds(message).length > 0 ? 'answers' : 'message';
+export function startKindOf(params: RunAsyncParams | undefined): 'message' | 'answers' | 'resume' {
+  if (params?.invocationId !== undefined) return 'resume';
+  const message = params?.newMessage;
+  const hasParts = isRecord(message) && Array.isArray(message.parts);
+  return hasParts && answeredCallIds(message).length > 0 ? 'answers' : 'message';
 }
 
 function parseLive(runner: Runner, params: RunLiveParams): RunRequest {

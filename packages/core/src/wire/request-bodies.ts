@@ -134,10 +134,10 @@ function checkFields(
 ): void {
   let compared = 0;
   for (const name in body) {
+    if (body[name] === null || fields.includes(name)) continue;
     const field = toCamelCase(name);
-    if (body[name] === null) continue;
     if (fields.includes(field)) {
-      if (field !== name) checkSameValue(body, field, name);
+      checkSameValue(body, field, name);
       continue;
     }
     const isCompared = name.length <= MAX_COMPARED_LENGTH && ++compared <= MAX_COMPARED;

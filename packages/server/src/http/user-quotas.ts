@@ -28,14 +28,12 @@ interface Usage {
   responseChars: number;
   /** Connections that will read runs, counted before the runs are started: see `RunReaders.checkUser`. */
   reservedReaders: number;
-  /** Requests that are worked on: see `UserQuotas.waitForPlace`. */
-  places: number;
 }
 
 /** The counters that `UserQuotas` itself limits. */
-type Limited = Exclude<keyof Usage, 'reservedReaders' | 'places'>;
+type Limited = Exclude<keyof Usage, 'reservedReaders'>;
 
-const NOTHING: Readonly<Usage> = { runs: 0, queued: 0, bodyBytes: 0, responseChars: 0, reservedReaders: 0, places: 0 };
+const NOTHING: Readonly<Usage> = { runs: 0, queued: 0, bodyBytes: 0, responseChars: 0, reservedReaders: 0 };
 
 /**
  * The limits of each counter. In the shared part of the total, which is taken last, a user who has as much as is still
@@ -63,10 +61,6 @@ const BOUNDS = {
     sharedPart: 1,
   },
 } as const satisfies Record<Limited, unknown>;
-/** Maximum number of requests of one user that are worked on at the same time. */
-const MAX_PLACES = 8;
-/** Maximum time that a request waits for a place. Those that have one may wait for what this request does, such as a cancellation. */
-const MAX_WAIT_MS = 1000;
 /** Maximum number of bytes of one body of an unknown user in the shared part. */
 const SMALL_BODY = 64 * 1024;
 
@@ -80,17 +74,13 @@ export class UserQuotas {
   readonly maxBodyBytes: number;
   readonly total: Usage = { ...NOTHING };
   readonly users: Map<string, Usage> = new Map();
-  readonly platform: Pick<Platform, 'now' | 'schedule'> | undefined;
-  /** The users of places that were returned since other work ran, and the time of the first return. */
-  readonly returned: string[] = [];
-  returnedMs = 0;
-  /** Give places to the requests that wait for one, by user, in the order in which they came. */
-  readonly #waiting = new Map<string, Set<() => void>>();
+  /** The places of the requests that are worked on; undefined if any number of them may be. */
+  readonly places: UserPlaces | undefined;
 
-  /** @param platform undefined gives each request a place at once. Default: undefined */
+  /** @param platform undefined lets any number of requests be worked on. Default: undefined */
   constructor(limits: QuotaLimits, platform?: Pick<Platform, 'now' | 'schedule'>) {
     this.limits = limits;
-    this.platform = platform;
+    this.places = platform && new UserPlaces(platform);
     this.maxBodyBytes = Math.min(limits.maxBodyBytes, limits.maxBodyBytesInFlight, limits.maxBodyBytesInFlightPerUser);
   }
 
@@ -128,39 +118,75 @@ export class UserQuotas {
       );
     }
   }
+}
 
-  /**
-   * Resolves when the request has a place, of which each user has `MAX_PLACES`. Without places, each step of another
-   * user's request would wait for a step of every request of a user who sends a thousand of them at a time, in this
-   * process and at the connections of its database.
-   */
-  waitForPlace(userId: string, request: RequestQuota): Promise<void> {
-    return new Promise((resolve) => {
-      const waiting = this.#waiting.get(userId) ?? new Set();
-      this.#waiting.set(userId, waiting);
-      const begin = (): void => {
-        callOff?.();
-        waiting.delete(begin);
-        if (waiting.size === 0) this.#waiting.delete(userId);
-        request.count('places', 1);
-        resolve();
-      };
-      waiting.add(begin);
-      const callOff = this.platform?.schedule(MAX_WAIT_MS, begin);
-    });
+/** Maximum number of requests of one user that are worked on at the same time. */
+const MAX_PLACES = 8;
+/** Maximum time that a request waits for a place. Those that have one may wait for what this request does, such as a cancellation. */
+const MAX_WAIT_MS = 1000;
+
+/** The places of one user. */
+interface PlacesOfUser {
+  taken: number;
+  /** Give a place to the requests that wait for one, in the order in which they came; undefined before the first. */
+  waiting: Set<() => void> | undefined;
+}
+
+/**
+ * The places of the requests that are worked on: each user has `MAX_PLACES`. Without places, each step of another
+ * user's request would wait for a step of every request of a user who sends a thousand of them at a time, in this
+ * process and at the connections of its database.
+ */
+class UserPlaces {
+  /** The users whose requests have places. */
+  readonly users: Map<string, PlacesOfUser> = new Map();
+  readonly #timers: Pick<Platform, 'now' | 'schedule'>;
+  /** The users of places that were given back since other work ran, and the time of the first. */
+  readonly #returned: string[] = [];
+  #returnedMs = 0;
+
+  constructor(timers: Pick<Platform, 'now' | 'schedule'>) {
+    this.#timers = timers;
   }
 
-  /** Gives the returned places to requests that wait, after other work, because a store in the same process answers without a pause. */
-  readonly passPlacesOn = (): void => {
-    for (const userId of this.returned.splice(0)) {
+  /** Takes a place of a user. Resolves when the request has it; undefined if it has it at once. */
+  take(userId: string): Promise<void> | undefined {
+    // A Worker drops the timers of a request that it has answered.
+    if (this.#returned.length > 0 && this.#timers.now() - this.#returnedMs > MAX_WAIT_MS) this.#passOn();
+    const own: PlacesOfUser = this.users.get(userId) ?? { taken: 0, waiting: undefined };
+    this.users.set(userId, own);
+    if (own.taken < MAX_PLACES) {
+      own.taken++;
+      return undefined;
+    }
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const waiting = (own.waiting ??= new Set());
+    const begin = (): void => {
+      callOff();
+      waiting.delete(begin);
+      own.taken++;
+      resolve();
+    };
+    waiting.add(begin);
+    const callOff = this.#timers.schedule(MAX_WAIT_MS, begin);
+    return promise;
+  }
+
+  /** Gives a place back. The next request gets it after other work, because a store in the same process answers without a pause. */
+  giveBack(userId: string): void {
+    if (this.#returned.push(userId) > 1) return;
+    this.#returnedMs = this.#timers.now();
+    this.#timers.schedule(0, this.#passOn);
+  }
+
+  readonly #passOn = (): void => {
+    for (const userId of this.#returned.splice(0)) {
       const own = this.users.get(userId);
       if (!own) continue;
-      own.places--;
-      const [next] = this.#waiting.get(userId) ?? [];
-      if (next && own.places < MAX_PLACES) next();
-      let used = own.places;
-      for (const kind of KINDS) used += own[kind];
-      if (used === 0) this.users.delete(userId);
+      own.taken--;
+      const [next] = own.waiting ?? [];
+      if (next && own.taken < MAX_PLACES) next();
+      if (own.taken === 0) this.users.delete(userId);
     }
   };
 }
@@ -181,20 +207,18 @@ export class RequestQuota {
    * last call releases the amounts.
    */
   holds = 1;
-
   /** Resolves when the request may be worked on; undefined if it may be at once. */
   readonly place: Promise<void> | undefined;
+  /** Undefined for a request that needs no place, or has given it back. */
+  #places: UserPlaces | undefined;
 
   /** @param takesPlace true for a request that is worked on only when it has a place among those of its user. Default false */
   constructor(quotas: UserQuotas, userId: string | undefined, takesPlace = false) {
     this.#quotas = quotas;
     this.userId = userId;
-    const { platform, users, returned } = quotas;
-    if (!takesPlace || userId === undefined || !platform) return;
-    // A Worker drops the timers of a request that it has answered.
-    if (returned.length > 0 && platform.now() - quotas.returnedMs > MAX_WAIT_MS) quotas.passPlacesOn();
-    if ((users.get(userId)?.places ?? 0) < MAX_PLACES) this.count('places', 1);
-    else this.place = quotas.waitForPlace(userId, this);
+    if (!takesPlace || userId === undefined) return;
+    this.#places = quotas.places;
+    this.place = this.#places?.take(userId);
   }
 
   /**
@@ -206,25 +230,20 @@ export class RequestQuota {
    * @throws ServerBusyError if the limits are exceeded; nothing is counted then
    */
   count(kind: keyof Usage, amount: number, isLimited: boolean = amount > 0): void {
-    const { total, users, returned, platform } = this.#quotas;
+    const { total, users } = this.#quotas;
     const userId = this.userId;
-    if (isLimited && kind !== 'reservedReaders' && kind !== 'places')
-      this.#quotas.check(kind, amount, userId, this.used);
+    if (isLimited && kind !== 'reservedReaders') this.#quotas.check(kind, amount, userId, this.used);
     this.used[kind] += amount;
     total[kind] += amount;
     if (userId === undefined) return;
-    // A run that has its session is no longer counted among the requests that are worked on.
-    if (kind === 'queued' && amount < 0 && this.used.places > 0) this.count('places', -1);
-    if (kind === 'places' && amount < 0) {
-      if (returned.push(userId) > 1 || !platform) return;
-      this.#quotas.returnedMs = platform.now();
-      platform.schedule(0, this.#quotas.passPlacesOn);
-      return;
+    if (kind === 'queued' && amount < 0) {
+      // A run that has its session is no longer counted among the requests that are worked on.
+      this.#places?.giveBack(userId);
+      this.#places = undefined;
     }
     const own = users.get(userId) ?? { ...NOTHING };
     own[kind] += amount;
-    if (own.runs + own.queued + own.bodyBytes + own.responseChars + own.reservedReaders + own.places === 0)
-      users.delete(userId);
+    if (own.runs + own.queued + own.bodyBytes + own.responseChars + own.reservedReaders === 0) users.delete(userId);
     else users.set(userId, own);
   }
 
@@ -257,7 +276,8 @@ export class RequestQuota {
 
   /** Releases the amounts, if nothing else holds them. */
   release(): void {
-    if (this.used.places > 0) this.count('places', -1);
+    if (this.userId !== undefined) this.#places?.giveBack(this.userId);
+    this.#places = undefined;
     this.holds--;
     if (this.holds > 0) return;
     for (const kind of KINDS) this.count(kind, -this.used[kind]);
