@@ -115,41 +115,34 @@ const OF_EVENT: JsonCounts = { keys: 50, values: 100 };
 /**
  * Parses JSON text from a client.
  * @param what names the text in error messages
- * @param hasEvents true if it may have the events of a new session. Default false
- * @param given the numbers of its keys and values. Default: they are counted, unless the text is short
+ * @param ofImport the numbers of its keys and values, for a body that may have the events of a new session. Default: it has
+ * none, and its keys and values are counted unless the text is short
  * @throws InvalidRequestError if it is not JSON or is nested too deeply
  * @throws BodyTooLargeError if it has more keys or values than the limits allow
  */
-export function parseJson(
-  what: string,
-  text: string,
-  limits: CountLimits,
-  hasEvents = false,
-  given?: JsonCounts,
-): unknown {
+export function parseJson(what: string, text: string, limits: CountLimits, ofImport?: JsonCounts): unknown {
   // Very many keys or values block the process when they are parsed, copied or written.
   const { maxBodyTotalKeys, maxBodyTotalValues, maxBodyEvents } = limits;
   const mayHaveMany = text.length > Math.min(CHARS_OF.keys * maxBodyTotalKeys, CHARS_OF.values * maxBodyTotalValues);
-  const counts = given ?? (mayHaveMany ? atOnce(countJson(text)) : undefined);
-  if (counts) checkTotals(what, counts, limits, hasEvents ? maxBodyEvents : 0);
+  const counts = ofImport ?? (mayHaveMany ? atOnce(countJson(text)) : undefined);
+  if (counts) checkTotals(what, counts, limits, ofImport ? maxBodyEvents : 0);
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (cause) {
     throw new InvalidRequestError(`${what}: is not JSON: ${toError(cause).message}`, { cause });
   }
-  if (isDeeperThan(MAX_DEPTH, value)) {
-    throw new InvalidRequestError(`${what}: is nested deeper than ${MAX_DEPTH} levels`);
-  }
-  const events = hasEvents && isRecord(value) ? value['events'] : undefined;
+  if (isDeeperThan(MAX_DEPTH, value))
+    throw new InvalidRequestError(`${what}: is nested deeper than ${MAX_DEPTH} levels; send a flatter value`);
+  const events = ofImport && isRecord(value) ? value['events'] : undefined;
   if (counts) checkTotals(what, counts, limits, Array.isArray(events) ? events.length : 0);
   return value;
 }
 
-/** Parses the JSON of a body with the events of a new session, in steps. `JSON.parse` is one of them, whatever the length of the text. */
-export function* parseEventsJson(what: string, text: string, limits: CountLimits): Steps<unknown> {
+/** Parses a body with the events of a new session, in steps. `JSON.parse` is one of them, whatever the length of the text. */
+export function* parseEventsJson(text: string, limits: CountLimits): Steps<unknown> {
   const counts = yield* countJson(text);
-  const value = parseJson(what, text, limits, true, counts);
+  const value = parseJson('body', text, limits, counts);
   yield text.length;
   return value;
 }

@@ -112,9 +112,7 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
     }
     if (text.trim() === '') return undefined;
     const { limits, platform } = this.server;
-    const value = hasEvents
-      ? await inSlices(platform, parseEventsJson('body', text, limits))
-      : parseJson('body', text, limits);
+    const value = hasEvents ? await inSlices(platform, parseEventsJson(text, limits)) : parseJson('body', text, limits);
     // To store the value takes longer than to parse it.
     if (isLarge) await this.server.largeTexts?.next();
     return value;
@@ -183,9 +181,9 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
   followRun(this: ServerRequest, { lastEventId, ...request }: FollowRunRequest): HostedRun {
     const { key, invocationId } = this.#runOf(request);
     const position = lastEventId === undefined || lastEventId === '' ? 0 : parsePosition('lastEventId', lastEventId);
-    const runner = this.runner(key.appName);
+    const service = this.sessions(key.appName);
     return new HostedRun(invocationId, (format) =>
-      this.server.runs.follower.follow(runner, key, invocationId, position, format),
+      this.server.runs.follower.follow({ service, key, id: invocationId, position, format }),
     );
   }
 
@@ -198,7 +196,7 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
   /** See `ProtocolRequest.runState`. */
   async runState(this: ServerRequest, request: FollowRunRequest): Promise<RunState> {
     const { key, invocationId } = this.#runOf(request);
-    return this.server.runs.follower.state(this.runner(key.appName), key, invocationId);
+    return this.server.runs.follower.state(this.sessions(key.appName), key, invocationId);
   }
 
   #runOf({ appName, userId, sessionId, invocationId }: FollowRunRequest): { key: SessionKey; invocationId: string } {

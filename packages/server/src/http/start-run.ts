@@ -5,7 +5,7 @@ import {
   SessionBusyError,
   StreamingMode,
 } from '@eventloom/core';
-import { copyJson, isRecord, mergeRunConfigs, readTraceHeaders, within } from '@eventloom/core/internal';
+import { copyJson, isRecord, mergeRunConfigs, otherWork, readTraceHeaders, within } from '@eventloom/core/internal';
 import { readRunBody, type RunBody } from '@eventloom/core/wire';
 import type { RunAsyncParams, Runner } from '@eventloom/runner';
 import { AppNotFoundError, BodyTooLargeError, RunEventNotFoundError } from '../errors.ts';
@@ -78,13 +78,19 @@ export interface RequestedRun {
   readonly known: RequestKnownError | undefined;
 }
 
+/** Options of `requestRun`. */
+interface RequestOptions {
+  /** Resolves only after the message is stored; a run that does not get its session in this time is aborted. Default: see `requestRun`. */
+  readonly waitMs?: number | undefined;
+  /** Stored with the run when it begins. Default: none. */
+  readonly webhook?: RunAsyncParams['webhook'];
+}
+
 /**
  * Starts a run, or resumes one. Responses to calls continue the run that made the calls if it can be resumed, even if the client does not
  * name it; the runner decides once it has the session. Resolves when it is known which run's events the HTTP response has: for a request
  * with an id and for a message with responses, after the message is stored or refused.
  *
- * @param waitMs resolves only after the message is stored; a run that does not get its session in this time is aborted
- * @param webhook stored with the run when it begins
  * @throws AppNotFoundError
  * @throws UserLimitError
  * @throws ServerBusyError, and the errors of the server's hook `runConfig`
@@ -93,8 +99,7 @@ export async function requestRun(
   { server, quota, raw, user }: ServerRequest,
   body: RunBody,
   streamingMode: StreamingMode,
-  waitMs?: number,
-  webhook?: RunAsyncParams['webhook'],
+  { waitMs, webhook }: RequestOptions = {},
 ): Promise<RequestedRun> {
   const { appName, userId, sessionId, newMessage, stateDelta, invocationId, ifKnown } = body;
   const { requestId, customMetadata, completionEvent, onBusy } = body;
@@ -158,7 +163,7 @@ export async function startReadableRun(request: ServerRequest, body: RunBody): P
     const { log } = requested.run;
     const { firstFrame, publication } = log;
     // A run that ends meanwhile is answered in one piece, without a stream.
-    await new Promise<void>((resolve) => void platform.schedule(0, resolve));
+    await otherWork(platform);
     if (!log.end || publication) {
       const readable = publication ? Promise.all([firstFrame, publication.announced]) : firstFrame;
       await within<unknown>(platform, readable, limits.respondAfterMs);
@@ -183,14 +188,13 @@ export function readRequestedRun<Body>(
   const { log, key } = run;
   if (!known) return { invocationId: log.invocationId, body: runs.readers.read(log, undefined, format) };
   const { invocationId, offset } = known;
+  const service = runnerOf(server, key.appName).sessionService;
   const position = eventPosition(offset) || MESSAGE_POSITION;
-  return runs.follower
-    .follow(runnerOf(server, key.appName), key, invocationId, position, format)
-    .catch((error: unknown) => {
-      // No event follows an answer while its run waits for further ones.
-      if (RunEventNotFoundError.isInstance(error)) return { invocationId, body: undefined };
-      throw error;
-    });
+  return runs.follower.follow({ service, key, id: invocationId, position, format }).catch((error: unknown) => {
+    // No event follows an answer while its run waits for further ones.
+    if (RunEventNotFoundError.isInstance(error)) return { invocationId, body: undefined };
+    throw error;
+  });
 }
 
 /**

@@ -21,20 +21,20 @@ async function follow(request: ServerRequest): Promise<Response> {
   const key = request.sessionKey();
   if (acceptsJson(request.raw))
     return respondIfExists(request, 'RUN_NOT_FOUND', async () => {
-      const state = await runs.follower.state(request.runner(), key, runIdOf(request));
+      const state = await runs.follower.state(request.runner().sessionService, key, runIdOf(request));
       return jsonResponse(state, {
         ...invocationHeader(state.invocationId),
         'cache-control': 'no-store',
         vary: 'Accept',
       });
     });
-  const { invocationId, body } = await runs.follower.follow(
-    request.runner(),
+  const { invocationId, body } = await runs.follower.follow({
+    service: request.runner().sessionService,
     key,
-    runIdOf(request),
-    lastEventId(request),
-    NUMBERED_SSE_FRAMES,
-  );
+    id: runIdOf(request),
+    position: lastEventId(request),
+    format: NUMBERED_SSE_FRAMES,
+  });
   if (body !== undefined) return sseResponse(invocationId, body);
   // An EventSource reconnects after every end, until it gets a 204.
   return new Response(null, { status: 204, headers: invocationHeader(invocationId) });

@@ -164,11 +164,11 @@ async function startRun(request: ServerRequest): Promise<Response> {
   const waitMs = preferredWait(request.raw.headers.get('prefer')) * 1000;
   const webhook = await readWebhook(request, key, requested);
   const mode = body.streaming ? StreamingMode.SSE : StreamingMode.NONE;
-  const { run, known } = await requestRun(request, body, mode, waitMs, webhook);
+  const { run, known } = await requestRun(request, body, mode, { waitMs, webhook });
   const { log } = run;
   let state: RunState;
   if (known) {
-    state = await runs.follower.state(request.runner(), key, known.invocationId);
+    state = await runs.follower.state(request.runner().sessionService, key, known.invocationId);
   } else {
     if (webhook) webhooks?.noteStored(key, log.ended);
     if (log.end?.failure && !run.hasBegun) return failedResponse(request, log, log.end.failure);
@@ -199,7 +199,7 @@ async function recordedState(request: ServerRequest, log: RunLog): Promise<RunSt
   const recorded: RunState = { invocationId, state: 'running' };
   if (!end || end.kind === 'continues') return recorded;
   try {
-    return await request.server.runs.follower.state(request.runner(), key, invocationId);
+    return await request.server.runs.follower.state(request.runner().sessionService, key, invocationId);
   } catch (error) {
     // An error would suggest that the message can be sent again.
     if (StorageError.isInstance(error)) return recorded;

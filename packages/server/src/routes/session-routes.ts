@@ -138,7 +138,7 @@ async function remove(request: ServerRequest): Promise<Response> {
   const { live, runs, webhooks } = request.server;
   await runs.whileDeleting(key, async () => {
     await Promise.all([live?.forgetSession(key), runs.forgetSession(key)]);
-    const messages = await webhooks?.claimMessagesOf(request.runner(), key);
+    const messages = await webhooks?.claimMessagesOf(request.runner().sessionService, key);
     if (artifactService) await deleteArtifacts(artifactService, key);
     await sessionService.deleteSession(key);
     // A request may have saved one since.

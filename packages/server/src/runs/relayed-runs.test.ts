@@ -90,7 +90,16 @@ function setUp(limits: Partial<ServerLimits> = {}) {
     cancelRun: (params: CancelRunParams) => closing.cancelRun(params),
   };
   /** Reads the run of the other process after an event. */
-  const follow = async (seq = 0) => (await hub.follower.follow(runner, KEY, ID, seq * 1e9, NUMBERED_SSE_FRAMES)).body;
+  const follow = async (seq = 0) =>
+    (
+      await hub.follower.follow({
+        service: sessionService,
+        key: KEY,
+        id: ID,
+        position: seq * 1e9,
+        format: NUMBERED_SSE_FRAMES,
+      })
+    ).body;
   const read = async (seq = 0) => (await follow(seq)) ?? expect.unreachable();
   const cancel = () => hub.canceller.cancel(runner, KEY, ID);
   return { hub, relay, platform, play, reported, follow, read, cancel, sessionService };

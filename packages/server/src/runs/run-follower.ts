@@ -1,9 +1,9 @@
-import type { BaseSessionService, RunRecord, SessionKey } from '@eventloom/core';
+import type { BaseSessionService, RunRecord, Session, SessionKey } from '@eventloom/core';
 import { readWithoutState } from '@eventloom/core/internal';
 import { RunEventNotFoundError, RunEventsGoneError, RunRelayError } from '../errors.ts';
 import type { ActiveRun } from './active-run.ts';
 import { eventPosition, formatPosition, MESSAGE_POSITION, offsetOf, RunLog } from './run-log.ts';
-import type { HostedRunner, RunHub, RunHubOptions } from './run-hub.ts';
+import type { RunHub, RunHubOptions } from './run-hub.ts';
 import { notBegun, openError, RunMirror, runNotFound } from './run-mirror.ts';
 import { type RunMemory, runName } from './run-memory.ts';
 import type { EarlierFrames, RunFormat } from './run-reader.ts';
@@ -16,6 +16,17 @@ import { findReadRun, isNotBegun, readEnd, storedFrames } from './stored-frames.
 export interface RunConnection<Body> {
   readonly invocationId: string;
   readonly body: Body | undefined;
+}
+
+/** A run to read: its session and its id, the position after which it is read, and the form in which the reader gets it. */
+interface RunToRead<Body> {
+  /** The service of the session. */
+  readonly service: BaseSessionService;
+  readonly key: SessionKey;
+  /** The run's invocation id, or the id of a request that began or continued it, which may still wait for its session. */
+  readonly id: string;
+  readonly position: number;
+  readonly format: RunFormat<Body>;
 }
 
 /**
@@ -41,9 +52,8 @@ export class RunFollower {
   }
 
   /**
-   * Opens a connection that reads a run of this session after a position, whatever process it runs in.
+   * Opens a connection that reads a run, whatever process it runs in.
    *
-   * @param id the run's invocation id, or the id of a request that began or continued it, which may still wait for its session
    * @returns no body if the run has ended and has nothing after the position
    * @throws RunNotFoundError
    * @throws RunEventsGoneError
@@ -53,31 +63,22 @@ export class RunFollower {
    * @throws RunEventNotFoundError for a position that the run does not have
    * @throws RunNotBegunError
    */
-  async follow<Body>(
-    runner: HostedRunner,
-    key: SessionKey,
-    id: string,
-    position: number,
-    format: RunFormat<Body>,
-  ): Promise<RunConnection<Body>> {
-    let log = await this.#findStarted(runner, key, id);
-    if (!log || log.end) log = (await this.#findElsewhere(runner, key, id, position, log)) ?? log;
-    return log && !(isAfterEnd(log, position) && (await this.#isInSession(runner, log, position)))
-      ? this.#read(runner, log, position, format)
-      : this.#followStored(runner, key, id, position, format);
+  async follow<Body>(run: RunToRead<Body>): Promise<RunConnection<Body>> {
+    const { position } = run;
+    let log = await this.#findStarted(run);
+    if (!log || log.end) log = (await this.#findElsewhere(run, log)) ?? log;
+    return log && !(isAfterEnd(log, position) && (await this.#isInSession(run, log)))
+      ? this.#read(run, log)
+      : this.#followStored(run);
   }
 
   /**
    * True if the session has events of the run up to a position. A process that resumed a run may be killed before it published the stored
    * events; the published log then ends before that position.
    */
-  async #isInSession(
-    { sessionService }: HostedRunner,
-    { key, invocationId }: RunLog,
-    position: number,
-  ): Promise<boolean> {
-    const stored = await sessionService.findRun({ ...key, id: invocationId });
-    const session = stored && (await readWithoutState(sessionService, { ...key, config: { numRecentEvents: 0 } }));
+  async #isInSession({ service, key, position }: RunToRead<unknown>, { invocationId }: RunLog): Promise<boolean> {
+    const stored = await service.findRun({ ...key, id: invocationId });
+    const session = stored && (await readWithoutState(service, { ...key, config: { numRecentEvents: 0 } }));
     return Boolean(stored && session && session.lastSeq >= stored.firstSeq + offsetOf(position));
   }
 
@@ -88,92 +89,83 @@ export class RunFollower {
    *
    * @throws RunNotFoundError for a run that has ended, and whose session was deleted
    */
-  async #findStarted({ sessionService }: HostedRunner, key: SessionKey, id: string): Promise<RunLog | undefined> {
+  async #findStarted({ service, key, id }: RunToRead<unknown>): Promise<RunLog | undefined> {
     const run = this.#hub.inFlightRun(key, id);
-    if (run?.waitsToContinue && (await findReadRun(sessionService, key, id))?.open) await run.whenBegun();
+    if (run?.waitsToContinue && (await findReadRun(service, key, id))?.open) await run.whenBegun();
     const found = this.#hub.find(key, id);
     if (!found?.end) return found;
-    const stored = await findReadRun(sessionService, key, id);
-    if (stored && !(await isOutdated(sessionService, key, stored, found))) return found;
+    const stored = await findReadRun(service, key, id);
+    if (stored && !(await isOutdated(service, key, stored, found))) return found;
     this.#memory.drop(runName(key, id));
     if (!stored) throw runNotFound(key, id);
     return undefined;
   }
 
-  async #read<Body>(
-    runner: HostedRunner,
-    log: RunLog,
-    position: number,
-    format: RunFormat<Body>,
-  ): Promise<RunConnection<Body>> {
+  async #read<Body>(run: RunToRead<Body>, log: RunLog): Promise<RunConnection<Body>> {
     log.pending++;
     try {
-      return await this.#open(runner, log, position, format);
+      return await this.#open(run, log);
     } finally {
       log.pending--;
       log.dropIfUnread();
     }
   }
 
-  async #open<Body>(
-    { sessionService }: HostedRunner,
-    log: RunLog,
-    position: number,
-    format: RunFormat<Body>,
-  ): Promise<RunConnection<Body>> {
+  async #open<Body>({ service, position, format }: RunToRead<Body>, log: RunLog): Promise<RunConnection<Body>> {
     const { key, invocationId, isCopy, end, lastPosition, gonePosition } = log;
     // The log of a run in another process may be behind that run.
     if (offsetOf(position) > offsetOf(lastPosition) && (end || !isCopy)) throw beyondEnd(log, position, lastPosition);
     if (end && end.kind !== 'continues' && position >= lastPosition) return { invocationId, body: undefined };
     if (position >= gonePosition) return { invocationId, body: this.#readers.join(log, position, format) };
     const untilPosition = Math.max(eventPosition(offsetOf(lastPosition)), MESSAGE_POSITION);
-    const stored =
-      untilPosition < gonePosition ? undefined : await sessionService.findRun({ ...key, id: invocationId });
+    const stored = untilPosition < gonePosition ? undefined : await service.findRun({ ...key, id: invocationId });
     if (!stored) throw goneError(log);
-    const pages = storedFrames(sessionService, key, stored, position, untilPosition);
+    const pages = storedFrames(service, key, stored, position, untilPosition);
     return { invocationId, body: this.#readers.join(log, position, format, { pages, untilPosition }) };
   }
 
   /**
-   * Reads a run from its session, when no process has its log. A run whose process ended is resumed first. The reader
-   * of a run that is still open gets the events that are stored so far and then `RUN_GOES_ON`.
+   * Finds a run in its session, when no process has its log, and reads it there. A run whose process ended is resumed
+   * first. A request that the session does not have may wait, or may have ended before its run began.
    */
-  async #followStored<Body>(
-    runner: HostedRunner,
-    key: SessionKey,
-    id: string,
-    position: number,
-    format: RunFormat<Body>,
-  ): Promise<RunConnection<Body>> {
-    const { sessionService } = runner;
+  async #followStored<Body>(run: RunToRead<Body>): Promise<RunConnection<Body>> {
+    const { service, key, id, position } = run;
     const request = this.#hub.inFlightRequest(key, id);
-    let stored = await findReadRun(sessionService, key, id);
+    let stored = await findReadRun(service, key, id);
     // The session records a request when its run begins, shortly before its message is stored.
-    if (request && (!stored || request.waitsToContinue)) return this.#followRequest(runner, request, position, format);
+    if (request && (!stored || request.waitsToContinue)) return this.#followRequest(run, request);
     // The run keeps its end, but the request is in progress.
     const isAttempt = stored?.open && stored.end;
-    if (stored && stored.invocationId !== id && !isAttempt)
-      return this.follow(runner, key, stored.invocationId, position, format);
+    if (stored && stored.invocationId !== id && !isAttempt) return this.follow({ ...run, id: stored.invocationId });
     if (stored?.open) {
       if (stored.open.heldUntilMs <= this.#options.platform.now()) await this.#hub.unfinished.search();
-      const log = await this.#findStarted(runner, key, id);
-      if (log && !isAfterEnd(log, position)) return this.#read(runner, log, position, format);
-      stored = await findReadRun(sessionService, key, id);
+      const log = await this.#findStarted(run);
+      if (log && !isAfterEnd(log, position)) return this.#read(run, log);
+      stored = await findReadRun(service, key, id);
     }
-    const session = stored && (await readWithoutState(sessionService, { ...key, config: { numRecentEvents: 0 } }));
-    if (!stored || !session) {
-      const waiting = session ? undefined : await this.#hub.findWaiting(key, id);
-      if (waiting && waiting.invocationId !== id)
-        return this.follow(runner, key, waiting.invocationId, position, format);
-      const refused = stored ? undefined : this.#hub.findRefused(key, id);
-      if (refused) return this.#read(runner, refused, position, format);
-      throw runNotFound(key, id);
-    }
+    const session = stored && (await readWithoutState(service, { ...key, config: { numRecentEvents: 0 } }));
+    if (stored && session) return this.#readStored(run, stored, session);
+    const waiting = await this.#hub.findWaiting(key, id);
+    if (waiting && waiting.invocationId !== id) return this.follow({ ...run, id: waiting.invocationId });
+    const refused = stored ? undefined : this.#hub.findRefused(key, id);
+    if (refused) return this.#read(run, refused);
+    throw runNotFound(key, id);
+  }
+
+  /**
+   * Reads a run from its session. The reader of a run that is still open gets the events that are stored so far and
+   * then `RUN_GOES_ON`.
+   */
+  async #readStored<Body>(
+    { service, key, id, position, format }: RunToRead<Body>,
+    stored: RunRecord,
+    session: Pick<Session, 'lastSeq'>,
+  ): Promise<RunConnection<Body>> {
     const { invocationId, firstSeq, open } = stored;
     if (open && isNotBegun(stored, session)) throw notBegun(id);
     // The process of the run was killed before it stored the message.
     if (session.lastSeq < firstSeq && !stored.end) throw runNotFound(key, id);
-    const end = open ? undefined : await readEnd(sessionService, key, stored);
+    const end = open ? undefined : await readEnd(service, key, stored);
     const storedOffset = Math.max(stored.end?.lastSeq ?? session.lastSeq, firstSeq) - firstSeq;
     const lastPosition = end?.eventPosition ?? eventPosition(storedOffset);
     // Chunks have positions up to that of the last stored event, including an event that readers do not get because it
@@ -184,14 +176,14 @@ export class RunFollower {
     const isEndUndone =
       end?.frame !== undefined &&
       session.lastSeq > firstSeq + storedOffset &&
-      (await readWaitingCalls(sessionService, this.#options.platform, key, stored)).isEndUndone;
+      (await readWaitingCalls(service, this.#options.platform, key, stored)).isEndUndone;
     // A run whose failure was undone by a rewind may wait for answers again.
     const failure = isEndUndone ? undefined : end?.frame;
     const untilPosition = failure?.position ?? lastPosition;
     const log = new RunLog(this.#memory, { key, invocationId, isCopy: true });
     log.startAfter(untilPosition);
     log.endWith(open ? { kind: 'continues', failure: openError() } : { kind: 'copied' });
-    const pages = storedFrames(sessionService, key, stored, position, lastPosition, failure);
+    const pages = storedFrames(service, key, stored, position, lastPosition, failure);
     const first = await this.#readers.nextPage(key.userId, pages);
     if (first.done === true && !open) return { invocationId, body: undefined };
     const earlier: EarlierFrames = { first: first.value, pages, untilPosition };
@@ -199,20 +191,14 @@ export class RunFollower {
   }
 
   /** Reads the run of a request that was not stored when it was looked up. */
-  async #followRequest<Body>(
-    runner: HostedRunner,
-    request: ActiveRun,
-    position: number,
-    format: RunFormat<Body>,
-  ): Promise<RunConnection<Body>> {
+  async #followRequest<Body>(run: RunToRead<Body>, request: ActiveRun): Promise<RunConnection<Body>> {
     const { log, key } = request;
     const { requestId = '' } = log;
-    if (!request.waitsToContinue) return this.#read(runner, log, position, format);
+    if (!request.waitsToContinue) return this.#read(run, log);
     // The run that an answer continues is known only when the answer is stored.
     const hasBegun = await request.whenBegun();
-    if (!hasBegun && !(await runner.sessionService.findRun({ ...key, id: requestId })))
-      throw runNotFound(key, requestId);
-    return this.follow(runner, key, hasBegun ? log.invocationId : requestId, position, format);
+    if (!hasBegun && !(await run.service.findRun({ ...key, id: requestId }))) throw runNotFound(key, requestId);
+    return this.follow({ ...run, id: hasBegun ? log.invocationId : requestId });
   }
 
   /**
@@ -220,11 +206,8 @@ export class RunFollower {
    * @throws RunRelayError
    */
   async #findElsewhere(
-    runner: HostedRunner,
-    key: SessionKey,
-    invocationId: string,
-    position: number,
-    own?: RunLog,
+    { service, key, id: invocationId, position }: RunToRead<unknown>,
+    own: RunLog | undefined,
   ): Promise<RunLog | undefined> {
     const name = runName(key, invocationId);
     const isLater = ({ attempt }: { readonly attempt: number }): boolean => !own || own.attempt < attempt;
@@ -236,8 +219,8 @@ export class RunFollower {
       });
     }
     if (remote?.end) {
-      const stored = await findReadRun(runner.sessionService, key, invocationId);
-      if (stored && (await isOutdated(runner.sessionService, key, stored, remote))) remote = undefined;
+      const stored = await findReadRun(service, key, invocationId);
+      if (stored && (await isOutdated(service, key, stored, remote))) remote = undefined;
     }
     const open = this.#mirrors.get(name);
     if (open && !open.end) return isLater(open) ? open : undefined;
@@ -254,7 +237,7 @@ export class RunFollower {
     } else {
       this.#mirrors.set(name, log);
       const { platform, report } = this.#options;
-      const mirror = new RunMirror({ log, service: runner.sessionService, platform, report });
+      const mirror = new RunMirror({ log, service, platform, report });
       const stopFollowing = this.#relay?.follow(key, invocationId, log.gonePosition, mirror);
       log.stopMirroring = () => {
         if (this.#mirrors.get(name) === log) this.#mirrors.delete(name);
@@ -271,12 +254,12 @@ export class RunFollower {
    * @throws RunNotFoundError
    * @throws RunRelayError
    */
-  async state({ sessionService }: HostedRunner, key: SessionKey, id: string): Promise<RunState> {
+  async state(service: BaseSessionService, key: SessionKey, id: string): Promise<RunState> {
     const request = this.#hub.inFlightRun(key, id) ?? this.#hub.inFlightRequest(key, id);
     // The session comes first also for a run of this process, because another process may have ended the run. While an answer waits for
     // the session, the run that it continues keeps its stored state.
-    const stored = await findReadRun(sessionService, key, id);
-    if (stored) return readRunState(sessionService, this.#options.platform, key, stored);
+    const stored = await findReadRun(service, key, id);
+    if (stored) return readRunState(service, this.#options.platform, key, stored);
     if (request && !request.log.end) return stateOf(request);
     // Another process may be about to store the message.
     const remote = await this.#hub.findWaiting(key, id);

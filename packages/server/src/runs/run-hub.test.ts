@@ -320,10 +320,12 @@ describe('the hub', () => {
     const log = play([say('one'), gate]);
     const ofBob = play([say('one'), gate], { key: { ...KEY, userId: 'bob' } });
     await turn(platform);
-    const runAsync = () => expect.unreachable();
-    const runner = { appName: KEY.appName, sessionService: new InMemorySessionService({ platform }), runAsync };
+    const service = new InMemorySessionService({ platform });
     const follow = async ({ key, invocationId }: RunLog) =>
-      readerOf((await hub.follower.follow(runner, key, invocationId, 0, NUMBERED_SSE_FRAMES)).body ?? '');
+      readerOf(
+        (await hub.follower.follow({ service, key, id: invocationId, position: 0, format: NUMBERED_SSE_FRAMES }))
+          .body ?? '',
+      );
     const lives = readAll(readLog(hub, log));
     const takesNothing = await follow(log);
     await expect(follow(log)).rejects.toThrow(UserLimitError);

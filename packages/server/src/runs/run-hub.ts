@@ -26,7 +26,7 @@ import type { RelayedLog, RemoteRun, RunRelay, RunStop } from './run-relay.ts';
 import { type OnUnfinishedRuns, UnfinishedRuns } from './unfinished-runs.ts';
 
 /** The parts of a Runner that a hub needs. */
-export interface HostedRunner extends Pick<Runner, 'appName' | 'sessionService'>, Partial<Pick<Runner, 'runConfig'>> {
+export interface HostedRunner extends Pick<Runner, 'appName' | 'sessionService' | 'runConfig'> {
   runAsync(params: RunAsyncParams): HostedStream;
 }
 
@@ -131,8 +131,8 @@ export class RunHub {
     const { userId, sessionId, newMessage, invocationId: resumed, runConfig: given } = params;
     const { failsOnOpenRun = false, quota } = options;
     const key = { appName: runner.appName, userId, sessionId };
-    const onOpenRun = given?.onOpenRun ?? runner.runConfig?.onOpenRun ?? 'finish';
-    const onBusy = given?.onBusy ?? runner.runConfig?.onBusy ?? 'queue';
+    const onOpenRun = given?.onOpenRun ?? runner.runConfig.onOpenRun ?? 'finish';
+    const onBusy = given?.onBusy ?? runner.runConfig.onBusy ?? 'queue';
     const isInFlight = resumed !== undefined && this.inFlightRun(key, resumed) !== undefined;
     if (this.#isDraining) throw shuttingDown();
     for (const deleting of this.#deleting) if (isSameSession(deleting, key)) throw new RunAbortedError(SESSION_DELETED);

@@ -8,17 +8,18 @@ import {
   SessionNotFoundError,
 } from '@eventloom/core';
 import { MAX_OUTAGE_MS, repeatWhileUnavailable, within } from '@eventloom/core/internal';
+import type { Runner } from '@eventloom/runner';
 import { UserLimitError, WebhookError } from '../errors.ts';
 import type { ServerLimits } from '../server-limits.ts';
 import { SESSION_DELETED } from './failed-run.ts';
-import type { HostedRunner, RunHub } from './run-hub.ts';
+import type { RunHub } from './run-hub.ts';
 import type { RunState } from './run-state.ts';
 import { ATTEMPT_MS, sendWebhook, type WebhookMessage } from './webhook-message.ts';
 import { checkWebhookOptions, checkWebhookUrl, type WebhookOptions } from './webhook-options.ts';
 
 /** Parameters of `Webhooks`. */
 interface WebhooksParams {
-  readonly runners: readonly HostedRunner[];
+  readonly runners: readonly Pick<Runner, 'appName' | 'sessionService'>[];
   readonly hub: {
     readonly follower: Pick<RunHub['follower'], 'state'>;
     readonly unfinished: Pick<RunHub['unfinished'], 'onEnded'>;
@@ -163,23 +164,26 @@ export class Webhooks {
    * aborted. Takes the session, so that no process begins a further run with a webhook until it is deleted. If it is not deleted, its lease
    * expires, and a later search sends the messages.
    */
-  async claimMessagesOf(runner: HostedRunner, { appName, userId, sessionId }: SessionKey): Promise<WebhookMessage[]> {
+  async claimMessagesOf(
+    service: BaseSessionService,
+    { appName, userId, sessionId }: SessionKey,
+  ): Promise<WebhookMessage[]> {
     const messages: WebhookMessage[] = [];
     try {
-      await runner.sessionService.acquireLease({ appName, userId, sessionId, onBusy: 'interrupt' });
+      await service.acquireLease({ appName, userId, sessionId, onBusy: 'interrupt' });
     } catch (error) {
       if (!SessionNotFoundError.isInstance(error)) throw error;
       return messages;
     }
     const request = { appName, userId, includeOpen: true, limit: MAX_LISTED };
-    for (const webhook of await runner.sessionService.listRunWebhooks(request)) {
+    for (const webhook of await service.listRunWebhooks(request)) {
       if (webhook.sessionId !== sessionId || this.#attempts.has(webhook.id)) continue;
-      const state = await this.#stateOf(runner, webhook);
+      const state = await this.#stateOf(service, webhook);
       const { invocationId } = webhook;
       const end: RunState | undefined = isPending(state)
         ? { invocationId, state: 'interrupted', code: RunAbortedError.code, error: SESSION_DELETED }
         : state;
-      if (end && (await this.#claim(runner.sessionService, webhook)))
+      if (end && (await this.#claim(service, webhook)))
         messages.push({ webhook, data: { appName, userId, sessionId, ...end } });
     }
     return messages;
@@ -235,8 +239,7 @@ export class Webhooks {
     const endedUsers = this.#endedUsers;
     this.#endedUsers = [];
     let nextMs = Infinity;
-    for (const runner of this.#params.runners) {
-      const { appName, sessionService } = runner;
+    for (const { appName, sessionService } of this.#params.runners) {
       const listed = await sessionService.listRunWebhooks({ appName, limit: MAX_LISTED });
       const isDue = ({ dueMs }: RunWebhook): boolean => dueMs <= nowMs || dueMs > nowMs + MAX_WAIT_MS;
       const due = listed.filter(isDue);
@@ -253,7 +256,8 @@ export class Webhooks {
           if (this.#isStopped) return nextMs;
           const webhook = webhooks[turn];
           // Searches for due webhooks again after each attempt.
-          if (webhook && this.#mayAttempt(webhook)) nextMs = Math.min(nextMs, await this.#begin(runner, webhook));
+          if (webhook && this.#mayAttempt(webhook))
+            nextMs = Math.min(nextMs, await this.#begin(sessionService, webhook));
         }
       }
     }
@@ -281,11 +285,10 @@ export class Webhooks {
    * Starts an attempt, unless another process has started it or the run has not ended. Returns the time of the next
    * possible attempt.
    */
-  async #begin(runner: HostedRunner, webhook: RunWebhook): Promise<number> {
+  async #begin(service: BaseSessionService, webhook: RunWebhook): Promise<number> {
     const { report } = this.#params;
-    const service = runner.sessionService;
     const { appName, userId, sessionId, id } = webhook;
-    const state = await this.#stateOf(runner, webhook);
+    const state = await this.#stateOf(service, webhook);
     if (!state) {
       await service.changeRunWebhook(webhook, undefined);
       return Infinity;
@@ -312,10 +315,10 @@ export class Webhooks {
   }
 
   /** Returns the state of a webhook's run; undefined if its session no longer has the run. */
-  async #stateOf(runner: HostedRunner, webhook: RunWebhook): Promise<RunState | undefined> {
+  async #stateOf(service: BaseSessionService, webhook: RunWebhook): Promise<RunState | undefined> {
     const { appName, userId, sessionId, invocationId } = webhook;
     try {
-      return await this.#params.hub.follower.state(runner, { appName, userId, sessionId }, invocationId);
+      return await this.#params.hub.follower.state(service, { appName, userId, sessionId }, invocationId);
     } catch (error) {
       if (RunNotFoundError.isInstance(error) || SessionNotFoundError.isInstance(error)) return undefined;
       throw error;
