@@ -11,6 +11,7 @@ import {
   type Execution,
   isBaseAgent,
   observeGenerator,
+  otherWork,
   reportUnlessStopped,
   TRANSFER_TAG,
 } from '@eventloom/core/internal';
@@ -214,6 +215,6 @@ function startAgent(context: InvocationContext): AgentEvents {
  * otherwise block the process, and could not be aborted.
  */
 async function* runAfterYielding(context: InvocationContext): AgentEvents {
-  await context.untilAborted(new Promise<void>((resolve) => void context.platform.schedule(0, resolve)));
+  await context.untilAborted(otherWork(context.platform));
   yield* context.agent.runIn(context);
 }

@@ -273,7 +273,9 @@ describe('an AgentTool in a resumable run', () => {
       const refused = run(treeOf(agentOf, agentOf('renamed', []), false), { newMessage, ...of });
       await expect(refused).rejects.toMatchObject({
         code: 'INVALID_MESSAGE',
-        message: 'newMessage: answers calls of the agent "helper", and no agent has that name',
+        message: expect.stringContaining(
+          'newMessage: answers calls of the agent "helper", and no agent has that name; send a message',
+        ),
       });
     }
     expect(await stored()).toEqual(before);

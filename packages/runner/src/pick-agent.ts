@@ -133,7 +133,9 @@ export function takesLateAnswers(root: BaseAgent, author: string): boolean {
 
 /** Creates the error for an answer that only an agent could use that the tree no longer has. */
 export function answersGoneAgent(name: string): InvalidMessageError {
-  return new InvalidMessageError(`newMessage: answers calls of the agent "${name}", and no agent has that name`);
+  return new InvalidMessageError(
+    `newMessage: answers calls of the agent "${name}", and no agent has that name; send a message without the answers`,
+  );
 }
 
 /**

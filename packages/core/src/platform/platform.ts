@@ -67,6 +67,13 @@ export function reportUnlessStopped(platform: Platform, error: unknown): void {
   if (!RunAbortedError.isInstance(error) && toError(error).name !== 'AbortError') reportTo(platform, error);
 }
 
+/** Resolves when other work has run. */
+export function otherWork(timers: Pick<Platform, 'schedule'>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  timers.schedule(0, resolve);
+  return promise;
+}
+
 /**
  * Resolves or rejects as the work does, or, if that takes longer than the time-out, as `onLate` does: by default with
  * undefined. The work continues without a waiter.

@@ -1,9 +1,4 @@
-import type { Platform } from './platform.ts';
-
-/** Resolves when other work has run. */
-export function otherWork(platform: Pick<Platform, 'schedule'>): Promise<void> {
-  return new Promise((resolve) => void platform.schedule(0, resolve));
-}
+import { otherWork, type Platform } from './platform.ts';
 
 /** Lets callers do large pieces of work one after the other, and lets other work run in between. */
 export class WorkQueue {

@@ -132,5 +132,5 @@ export function parseFrame(json: string): Pick<RunItem, 'event' | 'error'> {
 /** @throws InvalidRequestError */
 export function checkInvocationId(invocationId: unknown): string {
   if (typeof invocationId === 'string' && invocationId !== '') return invocationId;
-  throw new InvalidRequestError('invocationId: expected the id of a run');
+  throw new InvalidRequestError('invocationId: expected the id of a run; write the invocationId of one of its events');
 }

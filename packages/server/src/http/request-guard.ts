@@ -76,7 +76,10 @@ export function guardRequest(request: Request, { isLoopbackOnly, origins }: Requ
     // Bundlers remove a call whose result is not used, and its exception with it.
     if (decodeURIComponent(url.pathname) !== '') return;
   } catch (cause) {
-    throw new InvalidRequestError('path: contains a percent sign that does not encode text', { cause });
+    throw new InvalidRequestError(
+      'path: contains a percent sign that does not encode text; write %25 for a percent sign',
+      { cause },
+    );
   }
 }
 

@@ -1,4 +1,5 @@
 import { type Event, type EventloomError, type Platform, RunAbortedError, type SessionKey } from '@eventloom/core';
+import { otherWork } from '@eventloom/core/internal';
 import { eventPosition, MESSAGE_POSITION, type RunLog } from './run-log.ts';
 
 /** The stream of a run, as an `ActiveRun` records it: see `RunStream`, whose declaration leaves most of these members out. */
@@ -123,7 +124,7 @@ export class ActiveRun {
       const mostChars = Math.max(MAX_CHARS_PER_SLICE / runsOfUser(), CHARS_OF_FIRST_SLICE);
       charsOfSlice = Math.min(2 * charsOfSlice, mostChars);
       charsLeft = charsOfSlice;
-      await new Promise<void>((resolve) => void timers.schedule(0, resolve));
+      await otherWork(timers);
     }
   }
 

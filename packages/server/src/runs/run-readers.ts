@@ -45,7 +45,7 @@ export class RunReaders {
       // A client that disconnected from a silent run is counted until something is sent to it.
       for (const reader of log.readers) reader.probe();
       throw new TooManyReadersError(
-        `the run ${log.invocationId} has ${log.readers.size} readers, which is the maximum`,
+        `the run ${log.invocationId} has ${log.readers.size} readers, which is limits.maxReadersPerRun of this server; try again when one has left`,
       );
     }
     log.wasRead = true;
