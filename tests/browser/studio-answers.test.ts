@@ -70,6 +70,13 @@ describe('an answer', () => {
         { heard: /paid/ },
         { outputTranscription: { text: 'Paid again.', finished: true } },
         { turnComplete: true },
+        { outputTranscription: { text: 'Half a', finished: false } },
+        { heard: /never/ },
+      ],
+      [
+        { heard: 'content' },
+        { outputTranscription: { text: 'I am back.', finished: true } },
+        { turnComplete: true },
         { heard: /never/ },
       ],
     ]);
@@ -93,6 +100,12 @@ describe('an answer', () => {
     // An answer of the next call.
     await log.getByText('press Speak first').waitFor();
     await keepPicture(page, 'asked-in-an-ended-call');
+    await page.evaluate(`window.WebSocket = class extends WebSocket {
+      constructor(...params) {
+        super(...params);
+        window.lose = () => this.dispatchEvent(new CloseEvent('close', { code: 1006 }));
+      }
+    }`);
     await page.getByRole('button', { name: 'Speak', exact: true }).click();
     await page.getByText('Speak now').waitFor();
     await form.getByRole('button', { name: 'Approve', exact: true }).click();
@@ -104,6 +117,20 @@ describe('an answer', () => {
     await form.getByRole('button', { name: 'Approve', exact: true }).click();
     await log.getByText('Paid again.').waitFor();
     await form.waitFor({ state: 'detached' });
+    await log.getByText('Half a').waitFor();
+    // A lost connection is opened again, with the conversation so far.
+    await page.evaluate('window.lose()');
+    await page.getByText('The connection was lost. Connecting again…').waitFor();
+    await page.getByText('Speak now').waitFor();
+    await call.getByRole('textbox', { name: 'Message' }).fill('Are you there?');
+    await call.getByRole('button', { name: 'Send' }).click();
+    await log.getByText('I am back.').waitFor();
+    // The events of the session, which has the beginning of what the agent said when the connection was lost.
+    await page.getByRole('button', { name: 'inspect' }).click();
+    await expect.poll(() => page.locator('.event-summary').allTextContents()).toContain('Half a');
+    await page.getByRole('button', { name: 'chat' }).click();
+    for (const text of ['Please approve it.', 'Paid again.', 'Half a', 'I am back.'])
+      expect(await log.getByText(text).count()).toBe(1);
     await page.getByRole('button', { name: 'End call' }).click();
     await page.getByRole('button', { name: 'Speak', exact: true }).waitFor();
     await expect.poll(() => log.locator('.call-answer').allTextContents()).toEqual(['approved', 'approved']);

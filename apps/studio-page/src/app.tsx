@@ -284,13 +284,9 @@ function Workbench({ apps, hasLogin, place, goTo, list }: WorkbenchProps) {
     // The end of a stopped run is stored; other errors are shown until the person does something about them.
     if (hasEnded && (!agent.error || isStop(codeOf(agent.error)))) void chat.load();
   }, [status, agent.error, chat]);
-  /** Events of a voice call, until the session is read after the call. */
+  /** Events of a voice call, until the session is read after the call. After a lost connection also those that the session has. */
   const [spoken, setSpoken] = useState<readonly Event[]>([]);
-  const call = useVoiceCall(
-    place,
-    (event) => setSpoken((before) => [...before, event]),
-    () => void chat.load(),
-  );
+  const call = useVoiceCall(place, setSpoken, () => void chat.load());
   // The session has the events of the call once it was read after it.
   const lastEvents = useRef(agent.events);
   useEffect(() => {

@@ -1,13 +1,13 @@
 import { useEffect, useRef, useState } from 'react';
 import type { Event, SessionKey } from '@eventloom/core';
-import { answerPart, type PersonAnswer, type PersonRequest, ServerError } from '@eventloom/client';
-import { AudioPlayer, LiveCall, type Microphone, openMicrophone } from '@eventloom/client/live';
+import { type PersonAnswer, type PersonRequest, ServerError } from '@eventloom/client';
+import { AgentCall, AudioPlayer, LiveCall, type Microphone, openMicrophone } from '@eventloom/client/live';
 import { Button, Input, TextField } from 'react-aria-components';
 import { bearerProtocols, client, messageOf, serverUrl } from './studio-client.ts';
 
 /** A voice call with the agent, and the actions of the person. */
 export interface VoiceCall {
-  readonly status: 'idle' | 'connecting' | 'open' | 'ending';
+  readonly status: 'idle' | 'connecting' | 'open' | 'reconnecting' | 'ending';
   /** The reason why the last call ended early, or why the server refused a text. */
   readonly error: string | undefined;
   readonly isMuted: boolean;
@@ -22,14 +22,14 @@ export interface VoiceCall {
   readonly levels: () => readonly [input: number, output: number];
 }
 
-/** The connection and the devices of a call. */
+/** The call and its devices. */
 interface Line {
   readonly player: AudioPlayer;
   /** Fires when the person has ended the call, or left the session. */
   readonly leaving: AbortController;
   /** The answers that the server has neither accepted nor refused, in the order in which they were sent. */
   readonly answers: SentAnswer[];
-  call?: LiveCall;
+  call?: AgentCall;
   microphone?: Microphone;
 }
 
@@ -66,13 +66,23 @@ async function unlessLeft<T>(promise: Promise<T>, signal: AbortSignal): Promise<
   return Promise.race([promise, left]);
 }
 
+/** Refuses the answers that a lost connection may have carried. */
+function refuseAnswers(answers: SentAnswer[], reason: string): void {
+  for (const { settle } of answers.splice(0)) settle(reason);
+}
+
 /**
- * A voice call in the session of the page. The agent's speech stops when the person speaks.
+ * A voice call in the session of the page. The agent's speech stops when the person speaks. A call whose connection is lost is opened
+ * again.
  *
- * @param onEvent called with every event of the call
+ * @param onEvents called with the events of the call so far. After a lost connection they begin with those that the session has
  * @param onEnd called after the call, when the session has its events
  */
-export function useVoiceCall(place: SessionKey, onEvent: (event: Event) => void, onEnd: () => void): VoiceCall {
+export function useVoiceCall(
+  place: SessionKey,
+  onEvents: (change: (before: readonly Event[]) => readonly Event[]) => void,
+  onEnd: () => void,
+): VoiceCall {
   const [status, setStatus] = useState<VoiceCall['status']>('idle');
   const [error, setError] = useState<string>();
   const [isMuted, setIsMuted] = useState(false);
@@ -95,13 +105,46 @@ export function useVoiceCall(place: SessionKey, onEvent: (event: Event) => void,
     const { signal } = leaving;
     const own: Line = { player, leaving, answers: [] };
     line.current = own;
+    const session = client.session(place);
+    /** The events since the newest connection was opened. */
+    let fresh: Event[] = [];
+    const readAgain = async (): Promise<void> => {
+      try {
+        const stored = (await session.get({ ifExists: true }))?.events ?? [];
+        const known = new Set(stored.map(({ id }) => id));
+        onEvents(() => [...stored, ...fresh.filter(({ id }) => !known.has(id))]);
+      } catch (thrown) {
+        setError(messageOf(thrown));
+      }
+    };
     try {
       await unlessLeft(createSession(place), signal);
       if (signal.aborted) return;
-      const call = new LiveCall({ ...place, baseUrl: serverUrl, protocols: bearerProtocols() });
+      const call = new AgentCall(session, {
+        connect: () => new LiveCall({ ...place, baseUrl: serverUrl, protocols: bearerProtocols() }),
+        onEvent: (event) => {
+          if (event.interrupted) player.clear();
+          const refusal = settleAnswer(own.answers, event);
+          if (refusal !== undefined) setError(refusal);
+          fresh.push(event);
+          onEvents((before) => [...before, event]);
+        },
+      });
       own.call = call;
       call.onAudio = (samples, sampleRate) => player.play(samples, sampleRate);
-      void call.opened.then(() => setStatus((before) => (before === 'connecting' ? 'open' : before)));
+      let last = call.snapshot.status;
+      call.subscribe(() => {
+        const { status: now } = call.snapshot;
+        if (now === last) return;
+        if (now === 'open' && last === 'reconnecting') void readAgain();
+        if (now === 'reconnecting') {
+          fresh = [];
+          player.clear();
+          refuseAnswers(own.answers, 'The connection was lost before the answer was accepted. Answer again.');
+        }
+        last = now;
+        if (now !== 'ended') setStatus((before) => (before === 'ending' ? before : now));
+      });
       const opening = openMicrophone({
         scriptUrl: new URL('./recorder.js', location.href).href,
         onAudio: (samples) => call.sendAudio(samples),
@@ -111,18 +154,14 @@ export function useVoiceCall(place: SessionKey, onEvent: (event: Event) => void,
         if (signal.aborted) void microphone.close();
       });
       await unlessLeft(opening, signal);
-      for await (const event of call) {
-        if (event.interrupted) player.clear();
-        const refusal = settleAnswer(own.answers, event);
-        if (refusal !== undefined) setError(refusal);
-        onEvent(event);
-      }
+      await call.ended;
+      if (call.snapshot.error) setError(messageOf(call.snapshot.error));
     } catch (thrown) {
       setError(messageOf(thrown));
     } finally {
       line.current = undefined;
       hangUp(own);
-      for (const { settle } of own.answers) settle('The call ended before the answer was accepted. Answer again.');
+      refuseAnswers(own.answers, 'The call ended before the answer was accepted. Answer again.');
       await player.close();
       setStatus('idle');
       onEnd();
@@ -145,7 +184,7 @@ export function useVoiceCall(place: SessionKey, onEvent: (event: Event) => void,
     },
     say: (text) => {
       try {
-        line.current?.call?.sendContent(text);
+        line.current?.call?.send(text);
         setError(undefined);
       } catch (thrown) {
         setError(messageOf(thrown));
@@ -156,7 +195,7 @@ export function useVoiceCall(place: SessionKey, onEvent: (event: Event) => void,
       if (!open) return 'The call has ended. Answer again.';
       const { promise, resolve } = Promise.withResolvers<string | undefined>();
       try {
-        open.sendContent([answerPart(request, answer)]);
+        open.answer(request, answer);
       } catch (thrown) {
         return messageOf(thrown);
       }
@@ -179,7 +218,12 @@ async function createSession(place: SessionKey): Promise<void> {
 }
 
 /** The notes about a call that is not open. */
-const NOTES = { idle: '', connecting: 'Connecting…', ending: 'Ending the call…' };
+const NOTES = {
+  idle: '',
+  connecting: 'Connecting…',
+  reconnecting: 'The connection was lost. Connecting again…',
+  ending: 'Ending the call…',
+};
 
 /** Shows the meters of a call, the actions of the person, and a field for a text. */
 export function VoiceBar({ call }: { readonly call: VoiceCall }) {
