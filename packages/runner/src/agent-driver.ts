@@ -41,10 +41,8 @@ export class AgentDriver implements AgentEvents {
   #events: AgentEvents | undefined;
   /** True while an agent works on its next event, false while its generator waits at a yield. */
   #isWorking = false;
-  /** True from the first `next` until the last agent has ended. Read-only for others. */
-  isRunning = false;
-  /** True once the last agent has ended. Read-only for others. */
-  isDone = false;
+  /** `running` from the first `next` on, `done` once the last agent has ended. Read-only for others. */
+  state: 'new' | 'running' | 'done' = 'new';
   #transfersSinceModelCall = 0;
   #llmCalls = 0;
 
@@ -70,12 +68,12 @@ export class AgentDriver implements AgentEvents {
   }
 
   next(): Promise<EventResult> {
-    if (this.isDone) return Promise.resolve(DONE);
+    if (this.state === 'done') return Promise.resolve(DONE);
     const { progress } = this.context;
     if (progress.ended && !progress.endsItself) return this.return();
     const events = (this.#events ??= startAgent(this.context));
     this.#isWorking = true;
-    this.isRunning = true;
+    this.state = 'running';
     return events.next().then(this.#onStep, this.#onFailure);
   }
 
@@ -85,20 +83,17 @@ export class AgentDriver implements AgentEvents {
    */
   endAfterLastEvent(): void {
     if (this.context.invocation.operations) return;
-    this.isDone = true;
-    this.isRunning = false;
+    this.state = 'done';
   }
 
   async return(): Promise<EventResult> {
-    this.isDone = true;
-    this.isRunning = false;
+    this.state = 'done';
     await this.#events?.return();
     return DONE;
   }
 
   async throw(error: unknown): Promise<EventResult> {
-    this.isDone = true;
-    this.isRunning = false;
+    this.state = 'done';
     await this.#events?.return();
     throw error;
   }
@@ -140,8 +135,7 @@ export class AgentDriver implements AgentEvents {
 
   readonly #onFailure = (error: unknown): never => {
     this.#isWorking = false;
-    this.isDone = true;
-    this.isRunning = false;
+    this.state = 'done';
     const context = this.context;
     // After an abort, agents fail because of it: none of them is the one that failed.
     if (!context.abortSignal.aborted) context.progress.noteFailure(error, context);
@@ -163,8 +157,7 @@ export class AgentDriver implements AgentEvents {
     } catch (error) {
       return this.#onFailure(error);
     }
-    this.isDone = true;
-    this.isRunning = false;
+    this.state = 'done';
     return DONE;
   }
 

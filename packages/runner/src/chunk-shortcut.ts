@@ -2,6 +2,14 @@ import type { Event, EventloomError, MaybePromise } from '@eventloom/core';
 import type { AgentDriver, EventResult } from './agent-driver.ts';
 import type { EventCommitter } from './event-committer.ts';
 
+declare const counted: unique symbol;
+
+/**
+ * An event that `run` may yield: `RunControl` has subtracted it from `ChunkShortcut.requestsToRun`. The compiler refuses
+ * a yield of another event, after which its reader would count as one that still waits.
+ */
+export type CountedEvent = Event & { readonly [counted]: true };
+
 /** The agent that `run` asks, and the committer that completes its chunks. */
 interface ChunkSource {
   readonly driver: AgentDriver;

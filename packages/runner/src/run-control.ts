@@ -13,7 +13,7 @@ import {
 import { type ObservedOperation, streamedRecordOf } from '@eventloom/core/internal';
 import { type AgentDriver, DONE, type EventResult } from './agent-driver.ts';
 import type { EventCommitter } from './event-committer.ts';
-import { type SteppedRun, ChunkShortcut } from './chunk-shortcut.ts';
+import { ChunkShortcut, type CountedEvent, type SteppedRun } from './chunk-shortcut.ts';
 import { run } from './run.ts';
 import { RunAbort } from './run-abort.ts';
 import type { EndOfRun } from './run-end.ts';
@@ -79,17 +79,17 @@ export class RunControl implements RunStream, SessionHolder, SteppedRun {
   }
 
   /** Moves `offset` to an event with this sequence number, which is about to be yielded. Returns the event. */
-  advanceTo(event: Event, seq: number): Event {
+  advanceTo(event: Event, seq: number): CountedEvent {
     this.#events.requestsToRun--;
     this.#offset = seq - (this.#begun?.firstSeq ?? 0);
-    return event;
+    return event as CountedEvent;
   }
 
   /**
    * Moves `offset` to an event of this session that is about to be yielded; an event that is not stored leaves `offset`
    * unchanged. Returns the event.
    */
-  advanceIn({ events, lastSeq }: Session, event: Event): Event {
+  advanceIn({ events, lastSeq }: Session, event: Event): CountedEvent {
     this.#events.requestsToRun--;
     const { id } = event;
     // Events of agents called as tools may be stored after this event. An event of such an agent is found by the record
@@ -101,13 +101,13 @@ export class RunControl implements RunStream, SessionHolder, SteppedRun {
       this.#offset = seq - firstSeq;
       break;
     }
-    return event;
+    return event as CountedEvent;
   }
 
   /** Passes an event on that is about to be yielded and not stored. Returns the event. */
-  pass(event: Event): Event {
+  pass(event: Event): CountedEvent {
     this.#events.requestsToRun--;
-    return event;
+    return event as CountedEvent;
   }
 
   /** Ends the run once it has taken this time. A live run first stores the speech so far. */
@@ -138,7 +138,7 @@ export class RunControl implements RunStream, SessionHolder, SteppedRun {
       this.#events.stepAfterChunks = undefined;
       return stepAfterChunks;
     }
-    if (driver.isDone) return DONE;
+    if (driver.state === 'done') return DONE;
     if (this.abort.reason) throw this.abort.reason;
     const { promise, resolve, reject } = Promise.withResolvers<EventResult>();
     // Set before the step, because the step may abort the run. A live run has its own wait for its client.
@@ -151,11 +151,11 @@ export class RunControl implements RunStream, SessionHolder, SteppedRun {
   }
 
   /** Lets the chunks after this one go from the agent to the reader directly: see `ChunkShortcut`. Returns the chunk. */
-  passChunks(driver: AgentDriver, committer: EventCommitter, chunk: Event): Event {
+  passChunks(driver: AgentDriver, committer: EventCommitter, chunk: Event): CountedEvent {
     this.#events.requestsToRun--;
     // A live run waits for its client as well, and plugins may turn a chunk into an event that is stored.
     if (!this.live && !committer.asksPlugins) this.#events.passChunks(driver, committer);
-    return chunk;
+    return chunk as CountedEvent;
   }
 
   /** Runs one step of the run inside the operation that observes it. */
@@ -165,7 +165,7 @@ export class RunControl implements RunStream, SessionHolder, SteppedRun {
 
   /** Closes an agent that did not end. First stops work that its finally blocks may wait for. */
   async closeAgent(driver: AgentDriver | undefined): Promise<void> {
-    if (!driver?.isRunning) return;
+    if (driver?.state !== 'running') return;
     this.abort.stopWork();
     await this.observe(() => driver.close());
   }

@@ -2,6 +2,7 @@ import { type Event, RequestKnownError, RunAbortedError, StreamingMode } from '@
 import { ARTIFACTS_TO_RESTORE } from '@eventloom/core/internal';
 import { AgentDriver } from './agent-driver.ts';
 import { matchMessage } from './answers.ts';
+import type { CountedEvent } from './chunk-shortcut.ts';
 import { type LockedRun, lockForRun } from './lock-run.ts';
 import { pickAgent } from './pick-agent.ts';
 import { finishRewind } from './restore-artifacts.ts';
@@ -47,7 +48,7 @@ import { checkNotAborted } from './stored-runs/resumed-run.ts';
  *
  * The inner `try` begins when the session is locked, and every way out of it after the run has begun sets `end`: see the
  * table of `EndOfRun`. The outer one handles a run that did not begin, and unlocks the session in every case. Every
- * yield goes through `control`, which counts the requests of the reader.
+ * yield goes through `control`, which counts the requests of the reader: see `CountedEvent`.
  *
  * Throws the errors that `Runner.runAsync` lists, and StorageError at any time if the storage cannot be used for the
  * duration of a lease; until then, calls of the store are repeated.
@@ -56,7 +57,7 @@ export async function* run(
   runner: Runner,
   input: RunInput,
   control: RunControl,
-): AsyncGenerator<Event, void, undefined> {
+): AsyncGenerator<CountedEvent, void, undefined> {
   let request: RunRequest | undefined;
   let locked: LockedRun | undefined;
   let end: EndOfRun | undefined;
@@ -129,7 +130,7 @@ export async function* run(
       end = failed;
       for (const event of failed.events) yield control.advanceIn(session, event);
     } finally {
-      if (driver?.isRunning) await control.closeAgent(driver);
+      if (driver?.state === 'running') await control.closeAgent(driver);
       // Plugins are notified even if the reader stops at the error event.
       if (end?.failure) await notifyPlugins(context, end.failure);
       else if (!end && control.begun) end = await storeEndWithoutReader(invocation);

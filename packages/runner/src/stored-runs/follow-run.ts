@@ -1,5 +1,6 @@
-import { type Event, type RequestKnownError, RunAbortedError, type RunOutcome } from '@eventloom/core';
+import { type RequestKnownError, RunAbortedError, type RunOutcome } from '@eventloom/core';
 import { eventPages, goneError, isYielded, readStreamed } from '@eventloom/core/internal';
+import type { CountedEvent } from '../chunk-shortcut.ts';
 import { COMPLETED } from '../run-end.ts';
 import type { RunRequest } from '../run-request.ts';
 import type { RunControl } from '../run-control.ts';
@@ -21,7 +22,7 @@ export async function* followRun(
   { key, config: { requestId, busyWaitMs }, bounds }: RunRequest,
   control: RunControl,
   { invocationId }: RequestKnownError,
-): AsyncGenerator<Event, RunOutcome, undefined> {
+): AsyncGenerator<CountedEvent, RunOutcome, undefined> {
   const { sessionService } = runner;
   const { signal } = control.abort;
   let seq: number | undefined;
