@@ -1,10 +1,4 @@
-import {
-  type BaseSessionService,
-  type Event,
-  getFunctionResponses,
-  InvalidRequestError,
-  type SessionKey,
-} from '@eventloom/core';
+import { type BaseSessionService, getFunctionResponses, InvalidRequestError, type SessionKey } from '@eventloom/core';
 import {
   type SessionCall,
   Calls,
@@ -13,6 +7,8 @@ import {
   isPersonRequest,
   newestFirst,
   answersToUnsettled,
+  openRuns,
+  readNewest,
 } from '@eventloom/core/internal';
 import { isCallerDone } from './last-responses.ts';
 
@@ -55,23 +51,25 @@ export async function findLooseEnds(
     throw new InvalidRequestError(
       `findLooseEnds: expected a session service, got ${describeKind(service)}; write findLooseEnds(sessionService, { appName, userId, sessionId })`,
     );
-  const events = await readAll(service, key);
+  const events = await readNewest(service, key, () => false);
   const calls = new Calls(events);
-  const openRuns = await listOpen(service, key);
+  const open = new Set<string>();
+  for await (const run of openRuns(service, key.appName))
+    if (run.userId === key.userId && run.sessionId === key.sessionId) open.add(run.invocationId);
   const runs = new Set(events.map(({ invocationId }) => invocationId));
-  for (const run of runs) if (calls.canContinue(run) && !calls.isRunWaiting(run)) openRuns.add(run);
-  const ends: LooseEnd[] = Array.from(openRuns, (invocationId) => ({ kind: 'run-without-end', invocationId }));
+  for (const run of runs) if (calls.canContinue(run) && !calls.isRunWaiting(run)) open.add(run);
+  const ends: LooseEnd[] = Array.from(open, (invocationId) => ({ kind: 'run-without-end', invocationId }));
   for (const invocationId of runs) {
-    if (openRuns.has(invocationId)) continue;
+    if (open.has(invocationId)) continue;
     for (const call of calls.unfinished(invocationId)) {
       // The run of the answer may still respond.
-      const isUnderWay = answersToUnsettled(call).some(({ event }) => openRuns.has(event.invocationId));
+      const isUnderWay = answersToUnsettled(call).some(({ event }) => open.has(event.invocationId));
       if (!isUnderWay) ends.push({ kind: 'call-without-response', invocationId, callId: call.id });
     }
   }
   for (const call of calls.waiting) {
     const { invocationId } = call.event;
-    if (!openRuns.has(invocationId) && isUnanswerable(calls, call))
+    if (!open.has(invocationId) && isUnanswerable(calls, call))
       ends.push({ kind: 'call-without-response', invocationId, callId: call.id });
   }
   for (const event of [...newestFirst(events)].reverse()) {
@@ -105,29 +103,4 @@ function mostResponses({ call, isLongRunning, requests }: SessionCall): number {
   const isRequest = isPersonRequest(call);
   if (isLongRunning && !isRequest) return Infinity;
   return isRequest ? 2 : requests.length + 1;
-}
-
-async function readAll(service: Pick<BaseSessionService, 'listEvents'>, key: SessionKey): Promise<Event[]> {
-  const events: Event[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await service.listEvents({ ...key, cursor, limit: 1000 });
-    events.push(...page.events);
-    cursor = page.nextCursor;
-  } while (cursor !== undefined);
-  return events;
-}
-
-async function listOpen(
-  service: Pick<BaseSessionService, 'listOpenRuns'>,
-  { appName, userId, sessionId }: SessionKey,
-): Promise<Set<string>> {
-  const open = new Set<string>();
-  let cursor: string | undefined;
-  do {
-    const page = await service.listOpenRuns({ appName, cursor });
-    for (const run of page.runs) if (run.userId === userId && run.sessionId === sessionId) open.add(run.invocationId);
-    cursor = page.nextCursor;
-  } while (cursor !== undefined);
-  return open;
 }

@@ -161,7 +161,7 @@ export { WorkQueue } from '../platform/work-queue.ts';
 export { newInvocationId, otherWork, reportTo, reportUnlessStopped, within } from '../platform/platform.ts';
 export { storageFailure } from '../platform/storage-failure.ts';
 export { checkArgument, checkName, nameFault } from '../session/check-name.ts';
-export { faultOfLostRun, isCancelledRequest, MAX_RUN_ATTEMPTS } from '../session/open-run.ts';
+export { faultOfLostRun, isCancelledRequest, MAX_RUN_ATTEMPTS, openRuns } from '../session/open-run.ts';
 export { checkToolCall, ledgerEntryId, type ToolLedger } from '../session/tool-ledger.ts';
 export { isPromiseLike } from '../session/maybe-promise.ts';
 export { SESSION_RECORD_VERSION } from '../session/session-record.ts';

@@ -110,3 +110,17 @@ export interface ListOpenRunsResponse {
   /** Cursor of the next page. Absent on the last page. */
   readonly nextCursor?: string;
 }
+
+/** Yields the open runs of an app, sorted as by `listOpenRuns`. Pages are read on demand. @param limit the size of a page */
+export async function* openRuns(
+  service: { listOpenRuns(request: ListOpenRunsRequest): Promise<ListOpenRunsResponse> },
+  appName: string,
+  limit?: number,
+): AsyncGenerator<OpenRun, void, undefined> {
+  let cursor: string | undefined;
+  do {
+    const page = await service.listOpenRuns({ appName, limit, cursor });
+    yield* page.runs;
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+}

@@ -7,7 +7,7 @@ import {
   type SessionKey,
   StorageError,
 } from '@eventloom/core';
-import { faultOfLostRun, reasonOf } from '@eventloom/core/internal';
+import { faultOfLostRun, openRuns, reasonOf } from '@eventloom/core/internal';
 import type { Runner } from '@eventloom/runner';
 import { ServerBusyError } from '../errors.ts';
 import type { ServerLimits } from '../server-limits.ts';
@@ -214,7 +214,7 @@ export class UnfinishedRuns {
     for (const runner of runners)
       await this.#attempt(async () => {
         let waiting = 0;
-        for await (const run of openRuns(runner)) {
+        for await (const run of openRuns(runner.sessionService, runner.appName, PAGE)) {
           if (this.#isStopped || waiting > MAX_WAITING) return;
           ended.delete(runName(run, run.invocationId));
           const state = this.#stateOf(run);
@@ -403,16 +403,6 @@ class ResumeQuota {
     if (ofUser === 0) this.#ofUsers.delete(userId);
     else this.#ofUsers.set(userId, ofUser);
   }
-}
-
-/** Yields the open runs of a runner. Pages are read on demand. */
-async function* openRuns(runner: Runner): AsyncGenerator<OpenRun, void, undefined> {
-  let cursor: string | undefined;
-  do {
-    const page = await runner.listOpenRuns({ limit: PAGE, cursor });
-    yield* page.runs;
-    cursor = page.nextCursor;
-  } while (cursor !== undefined);
 }
 
 /** True if a lease holds the session of the run, according to its time. The storage decides, and shortens leases that end too late. */
