@@ -51,7 +51,7 @@ import {
 } from './session-hold.ts';
 import { changeWebhook, putWebhook, selectWebhooks, type WebhookHold } from './run-webhooks.ts';
 import { checkScopeSize, KEY_BYTES } from './state-limit.ts';
-import { StoredEvents } from './stored-events.ts';
+import { IdIndex, StoredEvents } from './stored-events.ts';
 
 /** An app and its users in memory. */
 interface AppRecord {
@@ -80,8 +80,8 @@ interface MemorySession extends SessionKey, SessionHold, WebhookHold {
   readonly events: StoredEvents;
   /** The runs and requests of the session, by their ids. */
   readonly runs: Map<string, Omit<StoredRun, 'id'>>;
-  /** The tool calls by invocation id and entry id. */
-  toolCalls: Map<string, Map<string, ToolLedgerEntry>> | undefined;
+  /** The tool calls by invocation id. */
+  toolCalls: Map<string, ToolCallList> | undefined;
   updatedAtMs: number;
 }
 
@@ -119,7 +119,7 @@ export class InMemorySessionDriver implements SessionDriver {
     for (const { key, value } of session.initialState) (record.initialState ??= new StateTable()).set(key, value);
     writeState(record, [...session.state, ...added]);
     for (const event of session.events) record.events.add(event);
-    for (const call of session.toolCalls) writeToolCall(record, call);
+    for (const call of session.toolCalls) toolCallsOf(record, call).write(call);
     for (const { id, invocationId, firstSeq } of session.runs) record.runs.set(id, { invocationId, firstSeq });
     return { incarnation: record.incarnation, state: readState(record) };
   }
@@ -136,7 +136,7 @@ export class InMemorySessionDriver implements SessionDriver {
     if (!record) return undefined;
     const initialState: StateEntry[] = [];
     record.initialState?.readInto(initialState, 'session');
-    const toolCalls = [...(record.toolCalls?.values() ?? [])].flatMap((calls) => [...calls.values()]);
+    const toolCalls = [...(record.toolCalls?.values() ?? [])].flatMap(({ entries }) => entries);
     return { ...toStored(record, []), initialState, toolCalls: structuredClone(toolCalls) };
   }
 
@@ -279,15 +279,14 @@ export class InMemorySessionDriver implements SessionDriver {
   recordToolCall(lease: SessionLease, entry: ToolLedgerEntry): boolean {
     const record = this.#find(lease);
     if (!isLeaseLive(record, lease)) return false;
-    writeToolCall(record, entry);
+    toolCallsOf(record, entry).write(entry);
     return true;
   }
 
   checkWritable(): void {}
 
   listToolCalls(key: SessionKey, invocationId: string): ToolLedgerEntry[] {
-    const calls = this.#find(key)?.toolCalls?.get(invocationId);
-    return calls ? structuredClone([...calls.values()]) : [];
+    return structuredClone(this.#find(key)?.toolCalls?.get(invocationId)?.entries ?? []);
   }
 
   #find({ appName, userId, sessionId }: SessionKey): MemorySession | undefined {
@@ -368,12 +367,28 @@ export class InMemorySessionDriver implements SessionDriver {
   }
 }
 
-/** Stores a tool call, unless it is already finished. */
-function writeToolCall(record: MemorySession, entry: ToolLedgerEntry): void {
+/** Returns the list of the tool calls of an entry's invocation. */
+function toolCallsOf(record: MemorySession, { invocationId }: ToolLedgerEntry): ToolCallList {
   record.toolCalls ??= new Map();
-  let calls = record.toolCalls.get(entry.invocationId);
-  if (!calls) record.toolCalls.set(entry.invocationId, (calls = new Map()));
-  if (calls.get(entry.entryId)?.status !== 'finished') calls.set(entry.entryId, entry);
+  let calls = record.toolCalls.get(invocationId);
+  if (!calls) record.toolCalls.set(invocationId, (calls = new ToolCallList()));
+  return calls;
+}
+
+/** The tool calls of an invocation, in the order in which they started. */
+class ToolCallList {
+  readonly entries: ToolLedgerEntry[] = [];
+  readonly #ids = new IdIndex();
+
+  idAt(index: number): string | undefined {
+    return this.entries[index]?.entryId;
+  }
+
+  /** Stores a tool call, unless it is already finished. */
+  write(entry: ToolLedgerEntry): void {
+    const index = this.#ids.claim(this, entry.entryId, this.entries.length);
+    if (this.entries[index]?.status !== 'finished') this.entries[index] = entry;
+  }
 }
 
 function writeState({ app, user, state }: MemorySession, writes: readonly StateWrite[]): void {

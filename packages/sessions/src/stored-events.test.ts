@@ -2,7 +2,7 @@ import { createEvent, type Event } from '@eventloom/core';
 import { expect, test } from 'vitest';
 import { selectEvents } from './select-events.ts';
 import type { EventWindow } from './session-driver.ts';
-import { EventIds, StoredEvents } from './stored-events.ts';
+import { IdIndex, StoredEvents } from './stored-events.ts';
 
 /** Longer than two blocks. */
 const MANY = 1300;
@@ -87,8 +87,9 @@ test('a returned list is a copy', () => {
 const ENOUGH_TO_COLLIDE = 400_000;
 
 test('every id keeps its first index, even if hashes collide', () => {
-  const events = Array.from({ length: ENOUGH_TO_COLLIDE }, (_, index) => ({ id: `event ${index}` }));
-  const table = new EventIds(events);
-  expect(events.findIndex(({ id }, index) => table.claim(id, index) !== index)).toBe(-1);
-  expect(events.findIndex(({ id }, index) => table.claim(id, ENOUGH_TO_COLLIDE) !== index)).toBe(-1);
+  const ids = Array.from({ length: ENOUGH_TO_COLLIDE }, (_, index) => `event ${index}`);
+  const list = { idAt: (index: number) => ids[index] };
+  const table = new IdIndex();
+  expect(ids.findIndex((id, index) => table.claim(list, id, index) !== index)).toBe(-1);
+  expect(ids.findIndex((id, index) => table.claim(list, id, ENOUGH_TO_COLLIDE) !== index)).toBe(-1);
 });

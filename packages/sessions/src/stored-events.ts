@@ -27,12 +27,12 @@ export class StoredEvents {
   /** End of the range that compactions cover, in seconds; -Infinity without one. Only this class sets it. */
   coveredUntil: number = -Infinity;
   #blocks: readonly EventBlock[] = [];
-  readonly #ids: EventIds = new EventIds(this);
+  readonly #ids = new IdIndex();
 
   /** Stores the event. If an event with its id is already stored, returns that event and stores nothing. */
   add(event: Event): Event | undefined {
-    const found = this.#ids.claim(event.id, this.length);
-    if (found < this.length) return this.at(found);
+    const found = this.#ids.claim(this, event.id, this.length);
+    if (found < this.length) return this.#blocks[found >>> BLOCK_BITS]?.events[found & (BLOCK - 1)];
     const { timestamp } = event;
     const { compaction } = event.actions;
     let block = this.#blocks.at(-1);
@@ -71,9 +71,9 @@ export class StoredEvents {
     return parts.length === 1 ? (parts[0] ?? []) : parts.reverse().flat();
   }
 
-  /** Returns the event at an index; undefined if there is none yet. */
-  at(index: number): Event | undefined {
-    return this.#blocks[index >>> BLOCK_BITS]?.events[index & (BLOCK - 1)];
+  /** Returns the id of the event at an index; undefined if there is none yet. */
+  idAt(index: number): string | undefined {
+    return this.#blocks[index >>> BLOCK_BITS]?.events[index & (BLOCK - 1)]?.id;
   }
 
   /** @param latestSoFar the latest timestamp of all blocks before */
@@ -106,49 +106,49 @@ function readBlock(
   return found.reverse();
 }
 
-/** Number of events from which a table finds an id faster than a comparison with each. */
+/** Number of items from which a table finds an id faster than a comparison with each. */
 const TABLE_FROM = 32;
 const FIRST_SLOTS = 4 * TABLE_FROM;
 /** A random seed, so that clients cannot choose ids that collide. */
 const SEED = Math.floor(Math.random() * 2 ** 30);
 const NO_SLOTS = new Int32Array(0);
 
-/** The events whose ids are indexed. */
-interface IdentifiedEvents {
-  /** Returns the event at an index; undefined if there is none yet. */
-  at(index: number): Pick<Event, 'id'> | undefined;
+/** The list whose ids are indexed. */
+interface IdentifiedList {
+  /** Returns the id of the item at an index; undefined if there is none yet. */
+  idAt(index: number): string | undefined;
 }
 
 /**
- * The indexes of events by id. A new id is compared with a few others one by one. From 32 ids they are kept as a hash table of numbers that
- * is at most half full. A Map would spread texts over the heap, and each look-up in a large Map would wait for several of them.
+ * The indexes of the items of a list by id. A new id is compared with a few others one by one, which costs less than its hash. From 32 ids
+ * they are kept as a hash table of numbers that is at most half full. A Map would spread texts over the heap, and each look-up in a large
+ * Map would wait for several of them.
  */
-export class EventIds {
-  readonly #events: IdentifiedEvents;
+export class IdIndex {
   #hashes = NO_SLOTS;
   /** The table: index plus 1, or 0 in a free slot. */
   #places = NO_SLOTS;
   #size = 0;
 
-  constructor(events: IdentifiedEvents) {
-    this.#events = events;
-  }
-
-  /** Returns the index of the event with this id. A new id gets `index`, which must be the number of ids so far. */
-  claim(id: string, index: number): number {
+  /**
+   * Returns the index of the item with this id. A new id gets `index`, which must be the number of ids so far.
+   * @param list the same list in each call
+   */
+  claim(list: IdentifiedList, id: string, index: number): number {
     if (index < TABLE_FROM) {
-      for (let at = 0; at < index; at++) if (this.#events.at(at)?.id === id) return at;
+      // A tool call that ends is nearly always among the newest.
+      for (let at = index - 1; at >= 0; at--) if (list.idAt(at) === id) return at;
       return index;
     }
-    if (this.#size === 0) this.#tabulate();
-    return this.#claimSlot(id, hashOf(id), index);
+    if (this.#size === 0) this.#tabulate(list);
+    return this.#claimSlot(list, id, hashOf(id), index);
   }
 
-  #claimSlot(id: string, hash: number, index: number): number {
+  #claimSlot(list: IdentifiedList, id: string, hash: number, index: number): number {
     const mask = this.#places.length - 1;
     let slot = hash & mask;
     for (let place = this.#places[slot]; place; place = this.#places[slot]) {
-      if (this.#hashes[slot] === hash && this.#events.at(place - 1)?.id === id) return place - 1;
+      if (this.#hashes[slot] === hash && list.idAt(place - 1) === id) return place - 1;
       slot = (slot + 1) & mask;
     }
     this.#hashes[slot] = hash;
@@ -157,11 +157,11 @@ export class EventIds {
     return index;
   }
 
-  #tabulate(): void {
+  #tabulate(list: IdentifiedList): void {
     this.#hashes = new Int32Array(FIRST_SLOTS);
     this.#places = new Int32Array(FIRST_SLOTS);
     this.#size = TABLE_FROM;
-    for (let index = 0; index < TABLE_FROM; index++) this.#put(hashOf(this.#events.at(index)?.id ?? ''), index + 1);
+    for (let index = 0; index < TABLE_FROM; index++) this.#put(hashOf(list.idAt(index) ?? ''), index + 1);
   }
 
   #grow(): void {
