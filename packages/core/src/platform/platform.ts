@@ -103,7 +103,7 @@ export interface DurableObjectStorage {
 }
 
 /** Random words of 32 bits. One call to the generator serves hundreds of ids. */
-const pool = new Uint32Array(2048);
+const pool = new Uint32Array(8192);
 let used = pool.length;
 
 function randomWord(): number {
