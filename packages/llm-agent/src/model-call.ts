@@ -245,13 +245,14 @@ export class ModelCall implements ReplyInProgress {
    * @param first the number of calls of the reply before these parts
    */
   #withCallIds(parts: Part[], calls: FunctionCall[], first: number): Part[] {
+    const ofSession = Calls.of(this.#turn.context.invocation);
     let named: Part[] | undefined;
     let next = 0;
     for (let at = 0; at < parts.length; at++) {
       const part = parts[at];
       const call = part?.functionCall;
       if (!call || call !== calls[next]) continue;
-      const id = this.#callId(call, first + next);
+      const id = this.#callId(call, first + next, ofSession);
       if (call.id !== id) {
         const functionCall = { ...call, id };
         calls[next] = functionCall;
@@ -263,11 +264,10 @@ export class ModelCall implements ReplyInProgress {
   }
 
   /** @param index the position of the call among the calls of the reply */
-  #callId({ id, name }: FunctionCall, index: number): string {
-    const { invocation, branch, platform } = this.#turn.context;
+  #callId({ id, name }: FunctionCall, index: number, ofSession: Calls): string {
+    const { branch, platform } = this.#turn.context;
     const streamed = this.#callIds[index];
     if (streamed && streamed.name === name && streamed.modelId === id) return streamed.id;
-    const ofSession = Calls.of(invocation);
     let isRepeated = id !== undefined && ofSession.isTaken(id, branch);
     for (let at = 0; id && at < index; at++) {
       const earlier = this.#callIds[at];

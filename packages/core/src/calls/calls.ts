@@ -21,6 +21,8 @@ export interface SessionCall {
   readonly call: FunctionCall;
   /** The id of the function call; its name if it has no id. */
   readonly id: string;
+  /** The position of the call in `Calls.all`. */
+  readonly index: number;
   /** The event that made the call. */
   readonly event: Event;
   /** The index of the event among the events that were read. */
@@ -87,17 +89,18 @@ export class Calls {
   readonly #all: GrowingCall[] = [];
   /** Calls without a response, oldest first. */
   readonly #withoutResponse = new Set<GrowingCall>();
-  /** Calls with unsettled requests: in the state `asked` or `decided`. */
-  readonly #withRequests = new Set<GrowingCall>();
   readonly #byId = new Map<string, GrowingCall[]>();
-  /** For ids with several calls: the newest call by id and branch, by id, branch and run, and by id alone. */
-  readonly #newest = new Map<string, GrowingCall>();
   readonly #madeIn = new Map<Event, SessionCall[]>();
   readonly #respondedIn = new Map<Event, SessionCall[]>();
+  // Most sessions have none of the following, and each of these collections would cost a turn 200 bytes.
+  /** Calls with unsettled requests: in the state `asked` or `decided`. */
+  #withRequests: Set<GrowingCall> | undefined;
+  /** For ids with several calls: the newest call by id and branch, by id, branch and run, and by id alone. */
+  #newest: Map<string, GrowingCall> | undefined;
   /** Long-running calls by their run. */
-  readonly #longRunning = new Map<string, SessionCall[]>();
+  #longRunning: Map<string, SessionCall[]> | undefined;
   /** Resumable runs, by whether they can continue or have their end. */
-  readonly #runs = new Map<string, 'canContinue' | 'ended'>();
+  #runs: Map<string, 'canContinue' | 'ended'> | undefined;
   #size = 0;
 
   /** @param events events of a session, in append order */
@@ -133,8 +136,8 @@ export class Calls {
   add(event: Event): void {
     const eventIndex = this.#size++;
     if (event.partial === true) return;
-    if (beginsResumableRun(event)) this.#runs.set(event.invocationId, 'canContinue');
-    else if (event.object === ObjectType.runnerEnd) this.#runs.set(event.invocationId, 'ended');
+    if (beginsResumableRun(event)) (this.#runs ??= new Map()).set(event.invocationId, 'canContinue');
+    else if (event.object === ObjectType.runnerEnd) (this.#runs ??= new Map()).set(event.invocationId, 'ended');
     let inReply: SessionCall[] | undefined;
     let responded: SessionCall[] | undefined;
     // Most events have no scope.
@@ -153,7 +156,7 @@ export class Calls {
       call.responses = listWith(call.responses, { event, eventIndex, response: functionResponse.response ?? {} });
       responded = listWith(responded, call);
       const about = (call.about ?? call) as GrowingCall;
-      if (about.requests.length > 0 && unsettledRequests(about).length === 0) this.#withRequests.delete(about);
+      if (about.requests.length > 0 && unsettledRequests(about).length === 0) this.#withRequests?.delete(about);
     }
     if (inReply) this.#madeIn.set(event, inReply);
     if (responded) this.#respondedIn.set(event, responded);
@@ -168,6 +171,7 @@ export class Calls {
     const added: GrowingCall = {
       call,
       id,
+      index: this.#all.length,
       event,
       eventIndex,
       branch,
@@ -180,10 +184,12 @@ export class Calls {
     };
     if (about) {
       about.requests = listWith(about.requests, added);
-      this.#withRequests.add(about);
+      (this.#withRequests ??= new Set()).add(about);
     }
-    if (isLongRunning)
-      this.#longRunning.set(event.invocationId, listWith(this.#longRunning.get(event.invocationId), added));
+    if (isLongRunning) {
+      const ofRun = (this.#longRunning ??= new Map<string, SessionCall[]>());
+      ofRun.set(event.invocationId, listWith(ofRun.get(event.invocationId), added));
+    }
     this.#all.push(added);
     this.#withoutResponse.add(added);
     const named = this.#byId.get(id);
@@ -201,9 +207,10 @@ export class Calls {
   /** Indexes a call of an id with several calls. Most ids have one call and need no index. */
   #index(call: GrowingCall): void {
     const { id, event, branch } = call;
-    this.#newest.set(keyOf(id, branch), call);
-    this.#newest.set(keyOf(id, branch, event.invocationId), call);
-    if (enclosureOf(branch) === '') this.#newest.set(keyOf(id, ANY_BRANCH), call);
+    const newest = (this.#newest ??= new Map());
+    newest.set(keyOf(id, branch), call);
+    newest.set(keyOf(id, branch, event.invocationId), call);
+    if (enclosureOf(branch) === '') newest.set(keyOf(id, ANY_BRANCH), call);
   }
 
   #find(id: string, branch: string | undefined, invocationId: string): GrowingCall | undefined {
@@ -215,9 +222,9 @@ export class Calls {
       return isItsBranch || (!branch && enclosureOf(only.branch) === '') ? only : undefined;
     }
     return (
-      this.#newest.get(keyOf(id, branch, invocationId)) ??
-      this.#newest.get(keyOf(id, branch)) ??
-      (branch ? undefined : this.#newest.get(keyOf(id, ANY_BRANCH)))
+      this.#newest?.get(keyOf(id, branch, invocationId)) ??
+      this.#newest?.get(keyOf(id, branch)) ??
+      (branch ? undefined : this.#newest?.get(keyOf(id, ANY_BRANCH)))
     );
   }
 
@@ -233,7 +240,7 @@ export class Calls {
       this.#longRunning,
       this.#runs,
     ])
-      kept.clear();
+      kept?.clear();
   }
 
   /** All calls, oldest first. */
@@ -250,7 +257,7 @@ export class Calls {
   newest(id: string, branch: string | undefined): SessionCall | undefined {
     const named = this.#byId.get(id);
     const only = named?.length === 1 ? named[0] : undefined;
-    if (!only) return named && this.#newest.get(keyOf(id, branch));
+    if (!only) return named && this.#newest?.get(keyOf(id, branch));
     return (only.branch ?? '') === (branch ?? '') ? only : undefined;
   }
 
@@ -317,7 +324,7 @@ export class Calls {
    * which runs them. Once that run has ended, they belong to the runs that made the call or have another answer.
    */
   decided(invocationId: string): SessionCall[] {
-    const decided = [...this.#withRequests].filter((call) => {
+    const decided = [...(this.#withRequests ?? [])].filter((call) => {
       const answers = answersToUnsettled(call);
       const [newest] = answers;
       if (!newest || stateOf(call) !== 'decided') return false;
@@ -331,12 +338,12 @@ export class Calls {
   /** True if a run may have calls without their response. */
   mayLackResponses(invocationId: string): boolean {
     for (const { event } of this.#withoutResponse) if (event.invocationId === invocationId) return true;
-    return this.#withRequests.size > 0;
+    return this.#withRequests !== undefined && this.#withRequests.size > 0;
   }
 
   /** Long-running calls of a run, requests to people included, with and without responses, oldest first. */
   longRunningIn(invocationId: string): readonly SessionCall[] {
-    return this.#longRunning.get(invocationId) ?? NO_CALLS;
+    return this.#longRunning?.get(invocationId) ?? NO_CALLS;
   }
 
   /** Long-running calls that can still have their first response, oldest first. */
@@ -396,7 +403,7 @@ export class Calls {
 
   /** True for the newest call of its id on its branch. @param run compares it only with calls of this run; empty: with those of all runs */
   #isNewest(call: SessionCall, run: string): boolean {
-    return this.#named(call.id).length === 1 || this.#newest.get(keyOf(call.id, call.branch, run)) === call;
+    return this.#named(call.id).length === 1 || this.#newest?.get(keyOf(call.id, call.branch, run)) === call;
   }
 
   /**
@@ -404,12 +411,12 @@ export class Calls {
    * the table of `OpenRun`.
    */
   canContinue(invocationId: string): boolean {
-    return this.#runs.get(invocationId) === 'canContinue';
+    return this.#runs?.get(invocationId) === 'canContinue';
   }
 
   /** True for a resumable run that has its end. */
   hasEnded(invocationId: string): boolean {
-    return this.#runs.get(invocationId) === 'ended';
+    return this.#runs?.get(invocationId) === 'ended';
   }
 
   /**

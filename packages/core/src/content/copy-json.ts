@@ -122,9 +122,9 @@ export function copyValue(value: unknown, walk: JsonWalk, depth: number, field?:
       if (walk.freezes && !walk.checkBytes && SealMark.isOn(value, field)) return value;
       if (depth >= MAX_DEPTH) return walk.fail(`is nested deeper than ${MAX_DEPTH} levels (is it a cycle?)`);
       if (Array.isArray(value)) return copyList(value, walk, depth + 1, field?.item);
-      if (hasToJson(value)) {
+      if ('toJSON' in value && typeof value.toJSON === 'function') {
         // `toJSON` is not called on its own result, which may be the same object.
-        const given = value.toJSON();
+        const given: unknown = value.toJSON();
         return isRecord(given)
           ? copyProperties(given, walk, depth + 1, field)
           : copyValue(given, walk, depth + 1, field);
@@ -180,10 +180,6 @@ function copyMembers(value: object, walk: JsonWalk, depth: number, field: Field 
   if (isEmpty) return NOTHING;
   if (walk.marks) new SealMark(copy, field);
   return Object.freeze(copy);
-}
-
-function hasToJson(value: object): value is { toJSON(): unknown } {
-  return 'toJSON' in value && typeof value.toJSON === 'function';
 }
 
 /** Copies the own properties of an instance of a class, or of the result of a `toJSON`. */

@@ -225,7 +225,7 @@ export class ContentsBuilder {
   #events: readonly Event[] = [];
   #calls: Calls | undefined;
   /** All calls in the contents, each with its latest response. */
-  #shown: Map<SessionCall, ShownCall> | undefined;
+  #shown: ShownCall[] | undefined;
   /** The calls of the newest content with calls, while their responses are not in the contents. */
   #unplaced: CallGroup | undefined;
   /** The groups that the newest event responds to; empty if the newest event has other content. */
@@ -300,7 +300,7 @@ export class ContentsBuilder {
     const groups = [...this.#newestResponded].sort((a, b) => a.index - b.index);
     const start = groups[0]?.index ?? this.#length;
     const last = new Set(groups.flatMap(({ index }) => this.#contents.slice(index, index + 2)));
-    const calls = new Set(Array.from(this.#shown?.values() ?? [], ({ group }) => this.#contents[group.index]));
+    const calls = new Set(Object.values(this.#shown ?? []).map(({ group }) => this.#contents[group.index]));
     const between = this.#contents.slice(start).flatMap((content) => {
       if (last.has(content)) return [];
       // A summary gets the role user, because services refuse a call that follows a text of the model.
@@ -380,7 +380,7 @@ export class ContentsBuilder {
       // Nearly always the only one: a list that grows from nothing has room for 17.
       if (group.calls.length > 0) group.calls.push(shown);
       else group.calls = [shown];
-      (this.#shown ??= new Map()).set(call, shown);
+      (this.#shown ??= [])[call.index] = shown;
     }
     this.#unplaced = group;
   }
@@ -420,7 +420,7 @@ export class ContentsBuilder {
         (rest ??= []).push(part);
         continue;
       }
-      const shown = call && this.#shown?.get(call);
+      const shown = call && this.#shown?.[call.index];
       if (!shown) {
         // A summary may cover the call, or it is text itself, as a call of another agent: then the response is text too.
         if (this.#summaries || (call && this.#isShownAsText(call))) (rest ??= []).push(...toResponseText(response));
