@@ -203,7 +203,7 @@ test('events are found by their whole text, with their time and type, and rewoun
   await page.getByText('No event has “nowhere”.').waitFor();
   await page.getByLabel('Search events').fill('');
   await page.getByLabel('Kind of events').selectOption('errors');
-  await page.getByText('No event of the kind “errors”.').waitFor();
+  await page.getByText('No event of the kind “Errors”.').waitFor();
   await page.getByLabel('Kind of events').selectOption('all');
   // A later event can be chosen at an earlier moment.
   await rows.first().click();
@@ -226,7 +226,7 @@ test('events that only record the progress of a run can be left out of the list'
   await send(page, 'What color?');
   const types = () => page.locator('.event-type').allTextContents();
   await expect.poll(async () => (await types()).at(-1)).toBe('end');
-  await page.getByLabel('Kind of events').selectOption('without control');
+  await page.getByLabel('Kind of events').selectOption('without progress');
   await expect.poll(types).toEqual(['message', 'message']);
 });
 

@@ -223,6 +223,14 @@ test('all controls can be used with only the keyboard', async () => {
   await tabTo('Events');
   await page.keyboard.press('ArrowRight');
   await page.getByRole('tab', { name: 'State', selected: true }).waitFor();
+  await page.keyboard.press('ArrowLeft');
+  // The list of events has one stop, and the arrow keys lead from there.
+  await tabTo('Search events');
+  for (const key of ['Tab', 'Tab', 'ArrowUp', 'ArrowUp', 'ArrowDown', 'Enter']) await page.keyboard.press(key);
+  await page.getByRole('button', { name: 'Show this moment' }).waitFor();
+  expect(await page.evaluate<boolean>(`document.activeElement.getAttribute('aria-pressed') === 'true'`)).toBe(true);
+  await page.keyboard.press('Tab');
+  expect(await page.evaluate(`document.activeElement.textContent`)).toBe('Show this moment');
   await page.getByRole('slider').focus();
   await page.keyboard.press('Home');
   await page.getByRole('button', { name: 'Fork here' }).waitFor();

@@ -21,12 +21,24 @@ interface EventsTabProps {
   readonly onShowArtifact: (artifact: SavedArtifact) => void;
 }
 
-/** The kinds of events that can be shown alone. `control`: events that only record the progress of a run. */
-const KINDS = ['all', 'without control', 'text', 'calls', 'state', 'control', 'errors'] as const;
-type Kind = (typeof KINDS)[number];
+/** The kinds of events that can be shown alone, with their names. `progress`: events that only record the progress of a run. */
+const KINDS = {
+  all: 'All events',
+  'without progress': 'Without progress',
+  text: 'Texts',
+  calls: 'Calls',
+  state: 'State changes',
+  progress: 'Only progress',
+  errors: 'Errors',
+} as const;
+type Kind = keyof typeof KINDS;
+
+function isKind(name: string): name is Kind {
+  return name in KINDS;
+}
 
 function isOfKind(kinds: ReadonlySet<Kind>, kind: Kind): boolean {
-  return kind === 'all' || (kind === 'without control' ? !kinds.has('control') : kinds.has(kind));
+  return kind === 'all' || (kind === 'without progress' ? !kinds.has('progress') : kinds.has(kind));
 }
 
 /** The height of a row in pixels. */
@@ -76,6 +88,10 @@ export const EventsTab = memo(function EventsTab({
   }, [list, shownRow, isVisible]);
   const selected = events.findIndex(({ id }) => id === selectedId);
   const event = events[selected];
+  /** The row that the keyboard reaches with Tab; the arrow keys lead to the others. */
+  const [reached, setReached] = useState(-1);
+  const drawn = list.getVirtualItems();
+  const stop = [reached, selectedRow].find((row) => drawn.some(({ index }) => index === row)) ?? drawn.at(-1)?.index;
   return (
     <div className="events">
       <div className="row">
@@ -85,10 +101,12 @@ export const EventsTab = memo(function EventsTab({
         <select
           id="event-kind"
           value={kind}
-          onChange={({ target }) => setKind(KINDS.find((each) => each === target.value) ?? 'all')}
+          onChange={({ target }) => setKind(isKind(target.value) ? target.value : 'all')}
         >
-          {KINDS.map((each) => (
-            <option key={each}>{each}</option>
+          {Object.entries(KINDS).map(([name, label]) => (
+            <option key={name} value={name}>
+              {label}
+            </option>
           ))}
         </select>
         <TextField className="grow" aria-label="Search events" value={search} onChange={setSearch}>
@@ -100,7 +118,7 @@ export const EventsTab = memo(function EventsTab({
       )}
       {events.length > 0 && rows.length === 0 && (
         <p className="empty">
-          No event{kind === 'all' ? '' : ` of the kind “${kind}”`}
+          No event{kind === 'all' ? '' : ` of the kind “${KINDS[kind]}”`}
           {word === '' ? '' : ` has “${search.trim()}”`}.
         </p>
       )}
@@ -115,7 +133,7 @@ export const EventsTab = memo(function EventsTab({
         }}
       >
         <ol style={{ height: list.getTotalSize() }}>
-          {list.getVirtualItems().map(({ index, start, size }) => {
+          {drawn.map(({ index, start, size }) => {
             const row = rows[index];
             if (!row) return null;
             const { kinds, summary, type } = described(row.event);
@@ -127,7 +145,17 @@ export const EventsTab = memo(function EventsTab({
                   aria-pressed={row.event.id === selectedId}
                   data-later={row.index >= count}
                   data-undone={isUndone}
-                  data-progress={kinds.has('control')}
+                  data-progress={kinds.has('progress')}
+                  data-row={index}
+                  tabIndex={index === stop ? 0 : -1}
+                  onFocus={() => setReached(index)}
+                  onKeyDown={(event) => {
+                    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+                    const next = scroller.current?.querySelector<HTMLElement>(`[data-row="${index + step}"]`);
+                    if (step === 0 || !next) return;
+                    event.preventDefault();
+                    next.focus();
+                  }}
                   onClick={() => onSelect(row.event.id)}
                 >
                   <span className="event-number">{row.index + 1}</span>
@@ -223,7 +251,7 @@ function typeOf(event: Event): string {
     return parts.every(({ thought }) => thought === true) ? 'thought' : 'message';
   if (actions.rewindBeforeInvocationId !== undefined) return 'rewind';
   if (Object.keys(actions.stateDelta).length > 0 || actions.removedState?.length) return 'state';
-  return object === undefined ? 'control' : (object.split('.').at(-1) ?? object);
+  return object === undefined ? 'progress' : (object.split('.').at(-1) ?? object);
 }
 
 function kindsOf(event: Event): ReadonlySet<Kind> {
@@ -236,7 +264,7 @@ function kindsOf(event: Event): ReadonlySet<Kind> {
   }
   if (Object.keys(actions.stateDelta).length > 0 || actions.removedState?.length) kinds.add('state');
   if (errorCode !== undefined) kinds.add('errors');
-  if (kinds.size === 0) kinds.add('control');
+  if (kinds.size === 0) kinds.add('progress');
   return kinds;
 }
 

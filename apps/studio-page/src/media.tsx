@@ -32,13 +32,20 @@ export function Media({ part, name: given }: MediaProps) {
   if (fileData) return <p className="file">{fileData.fileUri}</p>;
   if (!inlineData || url === undefined) return null;
   const { mimeType = '', displayName } = inlineData;
-  const name = given ?? displayName ?? mimeType;
+  const name = given ?? displayName ?? `the ${kindOf(mimeType)}`;
   return (
     <figure className="media-file">
       <Preview part={part} url={url} name={name} mimeType={mimeType} />
       <SaveLink url={url} name={given ?? displayName ?? 'file'} label={name} />
     </figure>
   );
+}
+
+/** Returns a name for a file without one. */
+function kindOf(mimeType: string): string {
+  if (mimeType.startsWith('image/')) return 'picture';
+  if (mimeType.startsWith('audio/')) return 'sound';
+  return mimeType.startsWith('video/') ? 'video' : `file (${mimeType})`;
 }
 
 interface SaveLinkProps {
