@@ -114,6 +114,28 @@ test('a lost call is opened again, and shows the end of what was lost and what w
   expect(shown(call)).toEqual(whole);
 });
 
+test('a call whose first connection is lost before it was open waits until the server gives its session free', async () => {
+  const sockets: LosableSocket[] = [];
+  class LostAtOnce extends LosableSocket {
+    constructor(...params: ConstructorParameters<typeof WebSocket>) {
+      super(...params);
+      // The server keeps the first connection, and its session, until it is closed.
+      if (sockets.push(this) === 1) this.addEventListener('open', () => this.lose());
+    }
+  }
+  const key = { appName: 'voice', userId: 'me', sessionId: 'first' };
+  const { call } = await open([[{ heard: 'content' }], [{ heard: 'content' }]], [], {
+    retry: { firstDelayMs: 0, maxDelayMs: 0, attempts: 1000 },
+    connect: () => new LiveCall({ ...key, baseUrl: server?.url ?? '', onBusy: 'reject', WebSocket: LostAtOnce }),
+  });
+  await expect.poll(() => sockets.length).toBeGreaterThan(2);
+  sockets[0]?.close();
+  await expect.poll(() => call.snapshot.status).toBe('open');
+  call.close();
+  await call.ended;
+  expect(call.snapshot.error).toBeUndefined();
+});
+
 test('a call ends with the reason if the server refuses it, and is not opened again', async () => {
   const { call, connected } = await open([], [], {
     connect: () => new LiveCall({ baseUrl: server?.url ?? '', appName: 'unknown', userId: 'me', sessionId: 'first' }),

@@ -125,11 +125,11 @@ export class AgentCall {
     this.#set({ status: 'ended', error, conversation: endRun(this.#snapshot.conversation) });
   }
 
-  /** True for a lost connection, a server that restarts, and a session that the server still keeps for the connection that was lost. */
+  /** True for a lost connection, a server that restarts, and a session that the server still keeps for a connection that was lost. */
   #mayBeOpenedAgain(error: Error): boolean {
     if (!ServerError.isInstance(error)) return ConnectionLostError.isInstance(error);
     const { serverCode } = error;
-    return TEMPORARY.test(serverCode) || (serverCode === 'SESSION_BUSY' && this.#snapshot.status === 'reconnecting');
+    return TEMPORARY.test(serverCode) || (serverCode === 'SESSION_BUSY' && this.#failures > 0);
   }
 
   /** Reads a call to its end. */
