@@ -317,6 +317,62 @@ describe('a chat', () => {
     expect(shown(chat.snapshot)).toHaveLength(8);
   });
 
+  describe.each([
+    ['load', (chat: AgentChat) => chat.load()],
+    ['refresh', (chat: AgentChat) => chat.refresh()],
+  ])('shows after %s', (_name, read) => {
+    const replies = ['one', 'two', 'three'];
+
+    test.each([
+      ['an empty session that took the place of its own', 0, 0],
+      ['a session that took the place of its own, with its first turn', 0, 2],
+      ['a session that took the place of its own, with its last turn', 4, 6],
+    ])('%s', async (_title, from, to) => {
+      const { session, client } = startServer(replies);
+      for (let turn = 0; turn < 2; turn++) for await (const _ of session.run('next'));
+      const chat = new AgentChat(session);
+      await chat.load();
+      await chat.send('next');
+      await chat.load();
+      const { events } = await session.get();
+      await session.delete();
+      await client.createSession(session.key, { sessionId: session.key.sessionId, events: events.slice(from, to) });
+      await read(chat);
+      const fresh = new AgentChat(session);
+      await fresh.load();
+      expect(fresh.snapshot.events).toHaveLength(to - from);
+      expect(chat.snapshot).toEqual(fresh.snapshot);
+    });
+
+    test('a session that took the place of its own, with a changed message', async () => {
+      const { session, client } = startServer(replies);
+      for await (const _ of session.run('next'));
+      const chat = new AgentChat(session);
+      await chat.load();
+      const { events } = await session.get();
+      const changed = events.map((event, at) =>
+        at === 0 ? { ...event, content: { role: 'user', parts: [{ text: 'changed' }] } } : event,
+      );
+      await session.delete();
+      await client.createSession(session.key, { sessionId: session.key.sessionId, events: changed });
+      await read(chat);
+      expect(shown(chat.snapshot)).toEqual(['user: changed', 'helper: one']);
+    });
+
+    test('a session without the newest turn, which is its own', async () => {
+      const { session, client } = startServer(replies);
+      for await (const _ of session.run('next'));
+      const chat = new AgentChat(session);
+      await chat.load();
+      await chat.send('again');
+      const { events } = await session.get();
+      await session.delete();
+      await client.createSession(session.key, { sessionId: session.key.sessionId, events: events.slice(0, 2) });
+      await read(chat);
+      expect(shown(chat.snapshot)).toEqual(['user: next', 'helper: one']);
+    });
+  });
+
   test('shows on refresh what another page wrote to a session that did not exist', async () => {
     const { session } = startServer(['reply']);
     const [chat, other] = [new AgentChat(session), new AgentChat(session)];

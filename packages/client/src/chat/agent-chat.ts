@@ -140,9 +140,16 @@ export class AgentChat {
     }
     if (this.#actions > 0 || (!session && !this.#exists)) return;
     const events = session?.events ?? [];
-    const read = indexOfLast(this.#stored, session);
-    const isPartial = read < 0 && events.length === MAX_COMPARED;
-    if (!session || isPartial || !this.#shows(events.slice(read + 1))) await this.load();
+    const known = this.#stored?.events ?? [];
+    const read = endOfKnown(known, events);
+    const isUnread = read < 0 && (known.length > 0 || events.length === MAX_COMPARED);
+    if (!session || isUnread || !this.#hasNewest(events) || !this.#shows(events.slice(read + 1))) await this.load();
+  }
+
+  /** True if the newest event of the chat is one of these, the newest of the session. */
+  #hasNewest(stored: readonly Event[]): boolean {
+    const newest = this.#snapshot.events.at(-1)?.id;
+    return newest === undefined || stored.some(({ id, requestId }) => newest === id || newest === `local-${requestId}`);
   }
 
   /** True if the chat has all of these stored events. Its runs do not stream all of theirs, of which only the newest is compared. */
@@ -183,7 +190,7 @@ export class AgentChat {
   async #readStored(signal: AbortSignal): Promise<StoredConversation | undefined> {
     const known = this.#stored;
     let session = await this.#getSession(signal, known && MAX_COMPARED);
-    const at = indexOfLast(known, session);
+    const at = known && session ? endOfKnown(known.events, session.events) : -1;
     if (known && session && at >= 0) {
       const newer = session.events.slice(at + 1);
       const conversation = { ...reduceEvents(known.conversation, newer), state: session.state };
@@ -449,10 +456,15 @@ interface StoredConversation {
   readonly conversation: Conversation;
 }
 
-/** Returns the index of the last known event among those of the session; -1 if it is not there. */
-function indexOfLast(known: StoredConversation | undefined, session: Session | undefined): number {
-  const last = known?.events.at(-1)?.id;
-  return session?.events.findLastIndex(({ id }) => id === last) ?? -1;
+/**
+ * Returns the index of the last known event among the newest ones of the session. Returns -1 if it is not there, or if
+ * others are before it: then the session may have been deleted, and created again with some of its events.
+ */
+function endOfKnown(known: readonly Event[], newest: readonly Event[]): number {
+  const last = known.at(-1)?.id;
+  const at = newest.findLastIndex(({ id }) => id === last);
+  const before = newest.length < MAX_COMPARED ? known : known.slice(-1 - at);
+  return JSON.stringify(before) === JSON.stringify(newest.slice(0, at + 1)) ? at : -1;
 }
 
 /** Maximum number of events that are compared with the known ones. */
