@@ -122,14 +122,18 @@ export class UserQuotas {
 
 /** Maximum number of requests of one user that are worked on at the same time. */
 const MAX_PLACES = 8;
-/** Maximum time that a request waits for a place. Those that have one may wait for what this request does, such as a cancellation. */
+/** Time after which a request may begin without a place. Those with a place may wait for what it does, such as a cancellation. */
 const MAX_WAIT_MS = 1000;
+/** Time between two requests of a user that begin so: a thousand that have waited for a second must not begin together. */
+const LATE_INTERVAL_MS = 50;
 
 /** The places of one user. */
 interface PlacesOfUser {
   taken: number;
   /** Give a place to the requests that wait for one, in the order in which they came; undefined before the first. */
   waiting: Set<() => void> | undefined;
+  /** The time from which the next request may begin without a place. */
+  lateMs: number;
 }
 
 /**
@@ -153,7 +157,7 @@ class UserPlaces {
   take(userId: string): Promise<void> | undefined {
     // A Worker drops the timers of a request that it has answered.
     if (this.#returned.length > 0 && this.#timers.now() - this.#returnedMs > MAX_WAIT_MS) this.#passOn();
-    const own: PlacesOfUser = this.users.get(userId) ?? { taken: 0, waiting: undefined };
+    const own: PlacesOfUser = this.users.get(userId) ?? { taken: 0, waiting: undefined, lateMs: 0 };
     this.users.set(userId, own);
     if (own.taken < MAX_PLACES) {
       own.taken++;
@@ -167,8 +171,17 @@ class UserPlaces {
       own.taken++;
       resolve();
     };
+    const beginLate = (): void => {
+      const nowMs = this.#timers.now();
+      if (nowMs < own.lateMs) {
+        callOff = this.#timers.schedule(own.lateMs - nowMs, beginLate);
+        return;
+      }
+      own.lateMs = nowMs + LATE_INTERVAL_MS;
+      begin();
+    };
     waiting.add(begin);
-    const callOff = this.#timers.schedule(MAX_WAIT_MS, begin);
+    let callOff = this.#timers.schedule(MAX_WAIT_MS, beginLate);
     return promise;
   }
 
