@@ -46,8 +46,7 @@ export function reportFailure(
 /**
  * Decides how the log of a run ends whose stream threw. Readers get a failure only if it is final: the session has the failure, or
  * has nothing of the run. An open run, and a refused run whose message is stored, get RUN_GOES_ON. A run that another process has ended
- * gets its end. A request that was cancelled before its run began is recorded as cancelled, unless a copy of it has begun in another
- * process: the client is to follow that run.
+ * gets its end.
  */
 export async function endOfFailedRun(
   hub: FailureHub,
@@ -58,41 +57,51 @@ export async function endOfFailedRun(
   const { log, stream, stopReason } = run;
   const failure = RunAbortedError.isInstance(thrown) && stopReason ? stopReason : toError(thrown);
   if (stream.leavesRunOpen) return endOfOpenRun(hub, run, failure, service);
-  const asksToSendAgain = ShuttingDownError.isInstance(failure) || SessionBusyError.isInstance(failure);
   if (await stream.whenBegun()) {
     // Another run may have interrupted it.
     const wasStopped = failure === stopReason || RunAbortedError.isInstance(failure);
     if (!wasStopped) return { kind: 'failed', failure };
     // The message is stored, so it must not be sent again.
-    return endOfStoppedRun(hub, log, asksToSendAgain ? stoppedError(failure) : failure, service);
+    return endOfStoppedRun(hub, log, asksToSendAgain(failure) ? stoppedError(failure) : failure, service);
   }
   if (StorageError.isInstance(failure) && failure.retryable)
     return { kind: 'refused', failure: unconfirmedStart(failure, log.requestId) };
-  const { requestId } = log;
   try {
-    if (!asksToSendAgain) {
-      if (!run.isCancelled || requestId === undefined) return { kind: 'refused', failure };
-      // Copies of the request may wait in other processes, and its client may send it again.
-      const recorded = await service.cancelRequest({ ...log.key, id: requestId });
-      if (!recorded || isCancelledRequest(recorded)) return { kind: 'refused', failure };
-      // A copy has begun, and may have completed before it can be cancelled.
-      log.invocationId = recorded.invocationId;
-      return { kind: 'continues', failure: openRunError(failure) };
-    }
-    // Without a request id, a message that answers or resumes cannot be distinguished from other messages of its run.
-    const id = requestId ?? (run.startKind === 'message' ? stream.invocationId : undefined);
-    const stored = id === undefined ? undefined : await findMessage(service, log.key, id);
-    if (stored === undefined) {
-      const isLost = StaleWriterError.isInstance(failure.cause);
-      const isDeleted = isLost && !(await readWithoutState(service, { ...log.key, config: { numRecentEvents: 0 } }));
-      return { kind: 'refused', failure: isDeleted ? new RunAbortedError(SESSION_DELETED) : failure };
-    }
-    // The same request was sent before, and its message is stored.
-    log.invocationId = stored;
-    return { kind: 'continues', failure: openRunError(failure) };
+    return await endOfUnbegunRun(run, failure, service);
   } catch (error) {
     return { kind: 'refused', failure: toError(error) };
   }
+}
+
+/** True for an error after which a client sends its message again. */
+function asksToSendAgain(failure: Error): boolean {
+  return ShuttingDownError.isInstance(failure) || SessionBusyError.isInstance(failure);
+}
+
+/**
+ * Returns the end of the log of a run that did not begin here. If a copy of its request has begun, in this process before
+ * or in another one, the client is to follow that run. A request that was cancelled is recorded as cancelled, because
+ * copies of it may wait in other processes, and its client may send it again.
+ */
+async function endOfUnbegunRun(run: ActiveRun, failure: Error, service: BaseSessionService): Promise<LogEnd> {
+  const { log, stream, startKind } = run;
+  const { key, requestId } = log;
+  let begunId: string | undefined;
+  if (asksToSendAgain(failure)) {
+    // Without a request id, a message that answers or resumes cannot be distinguished from other messages of its run.
+    const id = requestId ?? (startKind === 'message' ? stream.invocationId : undefined);
+    begunId = id === undefined ? undefined : await findMessage(service, key, id);
+    const isLost = begunId === undefined && StaleWriterError.isInstance(failure.cause);
+    if (isLost && !(await readWithoutState(service, { ...key, config: { numRecentEvents: 0 } })))
+      return { kind: 'refused', failure: new RunAbortedError(SESSION_DELETED) };
+  } else if (run.isCancelled && requestId !== undefined) {
+    const recorded = await service.cancelRequest({ ...key, id: requestId });
+    // A copy that has begun may have completed before it can be cancelled.
+    if (recorded && !isCancelledRequest(recorded)) begunId = recorded.invocationId;
+  }
+  if (begunId === undefined) return { kind: 'refused', failure };
+  log.invocationId = begunId;
+  return { kind: 'continues', failure: openRunError(failure) };
 }
 
 /** Returns the end of a run that was stopped: its last events are in the session, because a stopped run yields nothing more. */
