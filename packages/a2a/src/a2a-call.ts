@@ -1,5 +1,5 @@
 import { EventloomError } from '@eventloom/core';
-import { describeKind, isCancelledRequest, isRecord } from '@eventloom/core/internal';
+import { describeKind, isCancelledRequest, isRecord, readWithoutEvents } from '@eventloom/core/internal';
 import { checkId, type HostedRun, type ProtocolRequest, type RunItem, type RunOwner } from '@eventloom/server';
 import { errorBody, errorResponse } from '@eventloom/server/internal';
 import { A2AProtocolError, A2ARequestError, REQUEST_CODES } from './errors.ts';
@@ -304,7 +304,7 @@ export class A2ACall {
     const customMetadata = runMetadataOf(message);
     const key = { ...this.#owner, sessionId };
     const sessions = this.#request.sessions(key.appName);
-    if (!(await sessions.getSession({ ...key, config: { numRecentEvents: 0 } }))) {
+    if (!(await readWithoutEvents(sessions, key))) {
       this.#checkFirst(message);
       await sessions.getOrCreateSession(key);
     }

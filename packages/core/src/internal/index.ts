@@ -168,7 +168,7 @@ export { SESSION_RECORD_VERSION } from '../session/session-record.ts';
 export { EPOCH_CYCLE } from '../session/session-lease.ts';
 export { isUnavailable, MAX_OUTAGE_MS, repeatWhileUnavailable } from '../session/storage-outage.ts';
 export { countOfPage, eventPages, FIRST_EVENTS, goneError, type ReadEvents } from '../session/event-pages.ts';
-export { readNewest, readWithoutState } from '../session/read-newest.ts';
+export { readNewest, readWithoutEvents, readWithoutState } from '../session/read-newest.ts';
 export { sessionKeyOf } from '../session/session.ts';
 export { checkStoredKeys, inField, toStoredEvent } from '../session/stored-checks.ts';
 export {

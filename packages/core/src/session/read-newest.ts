@@ -56,3 +56,14 @@ export function readWithoutState(
 ): MaybePromise<Session | undefined> {
   return service.getWithoutState?.(request) ?? service.getSession(request);
 }
+
+/**
+ * Reads a session without its events, and without its state if the service can omit it: its incarnation, and the number
+ * of its newest event. Undefined if the session does not exist.
+ */
+export function readWithoutEvents(
+  service: Pick<BaseSessionService, 'getSession' | 'getWithoutState'>,
+  key: SessionKey,
+): MaybePromise<Session | undefined> {
+  return readWithoutState(service, { ...key, config: { numRecentEvents: 0 } });
+}

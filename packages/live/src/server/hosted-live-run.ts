@@ -14,7 +14,7 @@ import {
   type TraceHeaders,
   UnfinishedRunError,
 } from '@eventloom/core';
-import { createErrorEvent, reportTo, StoredError } from '@eventloom/core/internal';
+import { createErrorEvent, readWithoutEvents, reportTo, StoredError } from '@eventloom/core/internal';
 import type { ErrorBody } from '@eventloom/core/wire';
 import type { Runner, RunStream } from '@eventloom/runner';
 import { type LiveSocket, type LiveSocketEvents, SlowReaderError } from '@eventloom/server';
@@ -280,7 +280,7 @@ export class HostedLiveRun implements LiveSocketEvents {
     try {
       const stored = await findTakenRun(service, platform, key, this.invocationId);
       if (!stored) {
-        const session = await service.getSession({ ...key, config: { numRecentEvents: 0 } });
+        const session = await readWithoutEvents(service, key);
         return session ? new SessionBusyError(NOTHING_SAID) : new RunAbortedError(SESSION_DELETED);
       }
       const { frame } = stored.open ? {} : await readEnd(service, key, stored);

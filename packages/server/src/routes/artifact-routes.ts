@@ -1,5 +1,5 @@
 import { InvalidRequestError, type Part, type SessionKey } from '@eventloom/core';
-import { isUserArtifact, readWithoutState } from '@eventloom/core/internal';
+import { isUserArtifact, readWithoutEvents } from '@eventloom/core/internal';
 import { readSaveArtifactRequest } from '@eventloom/core/wire';
 import { ArtifactNotFoundError } from '../errors.ts';
 import { type ServerRequest, parseCount } from '../http/server-request.ts';
@@ -77,7 +77,7 @@ async function loadPart(request: ServerRequest, version: number | undefined): Pr
 /** @throws SessionNotFoundError if the session of the artifacts does not exist */
 async function existingSession(request: ServerRequest): Promise<SessionKey> {
   const key = request.sessionKey();
-  const session = await readWithoutState(request.runner().sessionService, { ...key, config: { numRecentEvents: 0 } });
+  const session = await readWithoutEvents(request.runner().sessionService, key);
   if (!session) throw noSessionError(key);
   return key;
 }

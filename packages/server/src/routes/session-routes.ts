@@ -13,7 +13,7 @@ import {
   isUserArtifact,
   sessionKeyOf,
   weigh,
-  readWithoutState,
+  readWithoutEvents,
 } from '@eventloom/core/internal';
 import {
   type CreateSessionBody,
@@ -245,7 +245,7 @@ async function patchState(
   const checked = checkStateDelta(stateDelta);
   const lease = await sessionService.acquireLease({ ...key, waitMs: WAIT_MS });
   try {
-    const session = await readWithoutState(sessionService, { ...key, config: { numRecentEvents: 0 } });
+    const session = await readWithoutEvents(sessionService, key);
     if (!session) throw noSessionError(key);
     const event = createEvent({
       id: platform.newEventId(),

@@ -8,7 +8,7 @@ import {
   StorageError,
   toError,
 } from '@eventloom/core';
-import { isCancelledRequest, readWithoutState } from '@eventloom/core/internal';
+import { isCancelledRequest, readWithoutEvents } from '@eventloom/core/internal';
 import { RunGoesOnError } from '../errors.ts';
 import type { RunHub } from './run-hub.ts';
 import type { ActiveRun } from './active-run.ts';
@@ -92,7 +92,7 @@ async function endOfUnbegunRun(run: ActiveRun, failure: Error, service: BaseSess
     const id = requestId ?? (startKind === 'message' ? stream.invocationId : undefined);
     begunId = id === undefined ? undefined : await findMessage(service, key, id);
     const isLost = begunId === undefined && StaleWriterError.isInstance(failure.cause);
-    if (isLost && !(await readWithoutState(service, { ...key, config: { numRecentEvents: 0 } })))
+    if (isLost && !(await readWithoutEvents(service, key)))
       return { kind: 'refused', failure: new RunAbortedError(SESSION_DELETED) };
   } else if (run.isCancelled && requestId !== undefined) {
     const recorded = await service.cancelRequest({ ...key, id: requestId });

@@ -1,5 +1,5 @@
 import type { BaseSessionService, RunRecord, Session, SessionKey } from '@eventloom/core';
-import { readWithoutState } from '@eventloom/core/internal';
+import { readWithoutEvents } from '@eventloom/core/internal';
 import { RunEventNotFoundError, RunEventsGoneError, RunRelayError } from '../errors.ts';
 import type { ActiveRun } from './active-run.ts';
 import { eventPosition, formatPosition, MESSAGE_POSITION, offsetOf, RunLog } from './run-log.ts';
@@ -78,7 +78,7 @@ export class RunFollower {
    */
   async #isInSession({ service, key, position }: RunToRead<unknown>, { invocationId }: RunLog): Promise<boolean> {
     const stored = await service.findRun({ ...key, id: invocationId });
-    const session = stored && (await readWithoutState(service, { ...key, config: { numRecentEvents: 0 } }));
+    const session = stored && (await readWithoutEvents(service, key));
     return Boolean(stored && session && session.lastSeq >= stored.firstSeq + offsetOf(position));
   }
 
@@ -143,7 +143,7 @@ export class RunFollower {
       if (log && !isAfterEnd(log, position)) return this.#read(run, log);
       stored = await findReadRun(service, key, id);
     }
-    const session = stored && (await readWithoutState(service, { ...key, config: { numRecentEvents: 0 } }));
+    const session = stored && (await readWithoutEvents(service, key));
     if (stored && session) return this.#readStored(run, stored, session);
     const waiting = await this.#hub.findWaiting(key, id);
     if (waiting && waiting.invocationId !== id) return this.follow({ ...run, id: waiting.invocationId });

@@ -21,6 +21,7 @@ import {
   outcomeOfEvent,
   type ReadEvents,
   readStreamed,
+  readWithoutEvents,
   readWithoutState,
 } from '@eventloom/core/internal';
 import { chunkPosition, eventPosition, MESSAGE_POSITION, offsetOf, type RunLog } from './run-log.ts';
@@ -71,7 +72,7 @@ export function isNotBegun({ end, firstSeq }: RunRecord, { lastSeq }: Pick<Sessi
  * @throws SessionNotFoundError if the session is deleted in the meantime
  */
 export async function readNotBegun(service: BaseSessionService, key: SessionKey, run: RunRecord): Promise<boolean> {
-  const session = await readWithoutState(service, { ...key, config: { numRecentEvents: 0 } });
+  const session = await readWithoutEvents(service, key);
   if (!session) throw goneError(key);
   return isNotBegun(run, session);
 }
