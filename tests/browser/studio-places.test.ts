@@ -419,7 +419,7 @@ test('an agent that an agent inside a tool calls is highlighted by the spans of 
   expect(errors).toEqual([]);
 });
 
-test('a change of the state shows the value before it, also of a key that the session began with', async () => {
+test('the state shows the value before a change, also of a key that the session began with, and is changed by the person', async () => {
   const { page, errors } = await open([{ calls: [{ name: 'look' }] }, 'Blue.'], {
     tools: [look],
     fill: (service) => service.createSession({ ...KEY, state: { seen: 'sea' } }),
@@ -431,6 +431,16 @@ test('a change of the state shows the value before it, also of a key that the se
   await changes.locator('.before').getByText('"sea"').waitFor();
   await changes.getByRole('button', { name: 'event 3' }).click();
   await page.getByRole('region', { name: 'Event', exact: true }).getByText('Event 3').waitFor();
+  await page.getByRole('tab', { name: 'State' }).click();
+  await page.getByText('Set a value').click();
+  await page.getByLabel('Key').fill('user:name');
+  await page.getByLabel('Value').fill('Ann');
+  await page.getByRole('button', { name: 'Set', exact: true }).click();
+  await page.getByText('Put a text into quotes, such as "Ann".').waitFor();
+  await page.getByLabel('Value').fill('"Ann"');
+  await page.getByRole('button', { name: 'Set', exact: true }).click();
+  await changes.locator('.after').getByText('"Ann"').waitFor();
+  await page.locator('.state dl').getByText('"Ann"').waitFor();
   expect(errors).toEqual([]);
 });
 

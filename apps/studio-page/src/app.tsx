@@ -374,6 +374,7 @@ function Workbench({ apps, hasLogin, place, goTo, list }: WorkbenchProps) {
     form.open = true;
     form.querySelector('summary')?.focus();
   }, []);
+  const readAgain = useCallback(() => void chat.load(), [chat]);
   const showTab = useCallback((chosen: TabName) => {
     writeTab(chosen);
     setTab(chosen);
@@ -502,6 +503,8 @@ function Workbench({ apps, hasLogin, place, goTo, list }: WorkbenchProps) {
                 selectedId={selectedId}
                 state={conversation.state}
                 initialState={initialState}
+                place={place}
+                onStored={readAgain}
                 onSelectEvent={showEvent}
               />
             </ErrorBoundary>

@@ -1,8 +1,9 @@
 import { memo, useMemo, useState } from 'react';
-import type { Event } from '@eventloom/core';
+import type { Event, SessionKey } from '@eventloom/core';
 import { Button } from 'react-aria-components';
 import { FoldedJson } from './json-view.tsx';
 import type { StateValues } from './past-state.ts';
+import { StateForm } from './state-form.tsx';
 
 interface StateTabProps {
   /** All events of the session. */
@@ -13,6 +14,9 @@ interface StateTabProps {
   readonly state: Readonly<Record<string, unknown>>;
   /** The session's own state at its beginning; undefined while it is not known. */
   readonly initialState: StateValues | undefined;
+  readonly place: SessionKey;
+  /** Called when the person has set a value. */
+  readonly onStored: () => void;
   /** Shows an event. */
   readonly onSelectEvent: (id: string) => void;
 }
@@ -36,6 +40,8 @@ export const StateTab = memo(function StateTab({
   selectedId,
   state,
   initialState,
+  place,
+  onStored,
   onSelectEvent,
 }: StateTabProps) {
   const changes = useMemo(() => changesOf(events, initialState), [events, initialState]);
@@ -57,6 +63,7 @@ export const StateTab = memo(function StateTab({
           )}
         />
       ))}
+      {count >= events.length && <StateForm place={place} onStored={onStored} />}
       <section>
         <h2>Changes{end > 0 && ` (${end.toLocaleString()})`}</h2>
         {end === 0 && <p className="empty">none</p>}

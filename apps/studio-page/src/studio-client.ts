@@ -1,3 +1,4 @@
+import type { SessionKey } from '@eventloom/core';
 import { ConnectionLostError, EventloomClient, type PersonRequest, ServerError } from '@eventloom/client';
 
 /** The server's URL: the page is at `<server>/studio/`. */
@@ -50,6 +51,20 @@ async function send(url: string, init: RequestInit): Promise<Response> {
 }
 
 export const client = new EventloomClient({ baseUrl: serverUrl, headers, fetch: send });
+
+/**
+ * Creates the session if it does not exist. The server creates one with the first message, but a call and a value of the state need it
+ * earlier.
+ */
+export async function createSession(place: SessionKey): Promise<void> {
+  const session = client.session(place);
+  if (await session.get({ numRecentEvents: 0, ifExists: true })) return;
+  try {
+    await session.create();
+  } catch (thrown) {
+    if (!(ServerError.isInstance(thrown) && thrown.serverCode === 'SESSION_ALREADY_EXISTS')) throw thrown;
+  }
+}
 
 /** The root agent of an app, with the server's options for it. */
 export interface AppAgent extends ShownAgent {

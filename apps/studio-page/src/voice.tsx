@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from 'react';
 import type { Event, SessionKey } from '@eventloom/core';
-import { type PersonAnswer, type PersonRequest, ServerError } from '@eventloom/client';
+import type { PersonAnswer, PersonRequest } from '@eventloom/client';
 import { AgentCall, AudioPlayer, LiveCall, type Microphone, openMicrophone } from '@eventloom/client/live';
 import { Button, Input, TextField } from 'react-aria-components';
-import { bearerProtocols, client, messageOf, serverUrl } from './studio-client.ts';
+import { bearerProtocols, client, createSession, messageOf, serverUrl } from './studio-client.ts';
 
 /** A voice call with the agent, and the actions of the person. */
 export interface VoiceCall {
@@ -204,17 +204,6 @@ export function useVoiceCall(
     },
     levels: () => [line.current?.microphone?.level() ?? 0, line.current?.player.level() ?? 0],
   };
-}
-
-/** Creates the session if it does not exist. The server creates one with the first message, but a call needs it earlier. */
-async function createSession(place: SessionKey): Promise<void> {
-  const session = client.session(place);
-  if (await session.get({ numRecentEvents: 0, ifExists: true })) return;
-  try {
-    await session.create();
-  } catch (thrown) {
-    if (!(ServerError.isInstance(thrown) && thrown.serverCode === 'SESSION_ALREADY_EXISTS')) throw thrown;
-  }
 }
 
 /** The notes about a call that is not open. */
