@@ -41,7 +41,7 @@ export interface TurnCounts {
  */
 export const TURN_BUDGETS: Readonly<Record<CountedTurn, TurnCounts>> = {
   text: {
-    bytes: 23_500,
+    bytes: 23_200,
     keptBytes: 1500,
     promises: 31,
     freezes: 10,

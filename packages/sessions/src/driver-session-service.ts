@@ -505,7 +505,7 @@ const LIST_FIELDS: readonly (keyof ListSessionsRequest)[] = ['appName', 'userId'
 /** @throws InvalidRequestError for a wrong field name in place of a missing one, such as `user_id` or `id` */
 function checkFields<R extends object>(method: string, fields: readonly (keyof R & string)[], request: R): void {
   for (const name in request) {
-    if (fields.some((field) => field === name)) continue;
+    if (fields.includes(name as keyof R & string)) continue;
     const [near] = name === 'id' ? ['sessionId'] : nearestNames(name, fields);
     const meant = fields.find((field) => field === near);
     if (meant !== undefined && request[meant] === undefined)
