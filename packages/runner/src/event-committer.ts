@@ -15,8 +15,6 @@ import {
 import {
   afterCovered,
   checkEventFields,
-  DerivedKey,
-  type DerivedValues,
   fillKind,
   isBookkeeping,
   isYieldedAgain,
@@ -24,6 +22,7 @@ import {
   toStreamedRecord,
 } from '@eventloom/core/internal';
 import { ChildChanges } from './child-changes.ts';
+import { coveredUntil } from './session-loader.ts';
 import type { SessionLock } from './session-lock.ts';
 import { UnfinishedTexts } from './unfinished-texts.ts';
 
@@ -228,10 +227,10 @@ export class RunAppender implements EventSink {
   #newest: MaybePromise<Event> | undefined;
 
   constructor(context: InvocationContext, lock: SessionLock) {
-    const { session, derived, resumedLog } = context.invocation;
+    const { session, resumedLog } = context.invocation;
     this.context = context;
     this.lock = lock;
-    this.#coveredUntil = coveredUntil(session.events, derived);
+    this.#coveredUntil = coveredUntil(context.invocation);
     if (resumedLog) this.#childChanges = ChildChanges.inRun(context.invocationId, session.events);
   }
 
@@ -240,7 +239,7 @@ export class RunAppender implements EventSink {
    * @param enclosure the branch of the call that the event is in. Default: none, readers of the run see the event
    */
   append(given: Event, enclosure = ''): MaybePromise<Event> {
-    const event = given.timestamp > this.#coveredUntil ? given : behind(this.#coveredUntil, given);
+    const event = given.timestamp > this.#coveredUntil ? given : datedAfter(this.#coveredUntil, given);
     const changes = this.#childChanges;
     const { session } = this.context.invocation;
     // The append renews the lease. The event's timestamp is the earliest time of that renewal.
@@ -253,7 +252,7 @@ export class RunAppender implements EventSink {
 
   /** Stores the last event of the run together with its end, and unlocks the session. */
   end(given: Event, outcome: RunOutcome): MaybePromise<Event> {
-    const event = given.timestamp > this.#coveredUntil ? given : behind(this.#coveredUntil, given);
+    const event = given.timestamp > this.#coveredUntil ? given : datedAfter(this.#coveredUntil, given);
     const ended = this.lock.end(this.context.invocation.session, outcome, event);
     return ended instanceof Promise ? ended.then((stored) => stored ?? event) : (ended ?? event);
   }
@@ -261,7 +260,7 @@ export class RunAppender implements EventSink {
   /** Stores several complete events in one transaction. */
   async appendAll(events: readonly Event[]): Promise<void> {
     const appends = events.map((each) => {
-      const event = behind(this.#coveredUntil, each);
+      const event = datedAfter(this.#coveredUntil, each);
       return { event, ...this.#childChanges?.repeatIn(event) };
     });
     const { session } = this.context.invocation;
@@ -328,31 +327,7 @@ export class RunAppender implements EventSink {
 }
 
 /** Returns the event with a timestamp after the time that compactions cover. */
-function behind(endTimestamp: number, event: Event): Event {
+function datedAfter(endTimestamp: number, event: Event): Event {
   if (event.timestamp > endTimestamp) return event;
   return { ...event, timestamp: afterCovered(event.timestamp, endTimestamp) };
-}
-
-/** The end of the covered time range, found in the first `count` events of a session. */
-interface Found {
-  readonly count: number;
-  readonly endTimestamp: number;
-}
-
-const COVERED_UNTIL = new DerivedKey<Found>('covered until');
-
-/**
- * Returns the time up to which compactions cover the session, in seconds; -Infinity without one. Reads only the events that were
- * appended since the last call.
- * @param derived is kept together with the events
- */
-export function coveredUntil(events: readonly Event[], derived: DerivedValues): number {
-  const found = derived.get(COVERED_UNTIL);
-  let endTimestamp = found?.endTimestamp ?? -Infinity;
-  for (let index = found?.count ?? 0; index < events.length; index++) {
-    const end = events[index]?.actions.compaction?.endTimestamp;
-    if (end !== undefined && end > endTimestamp) endTimestamp = end;
-  }
-  derived.set(COVERED_UNTIL, { count: events.length, endTimestamp });
-  return endTimestamp;
 }

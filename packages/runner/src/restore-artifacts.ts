@@ -9,9 +9,9 @@ import {
   type SessionLease,
 } from '@eventloom/core';
 import { afterCovered, ARTIFACTS_TO_RESTORE, newInvocationId, sessionKeyOf, setOwn } from '@eventloom/core/internal';
-import { coveredUntil } from './event-committer.ts';
 import type { LockedRun } from './lock-run.ts';
 import type { Runner } from './runner.ts';
+import { coveredUntil } from './session-loader.ts';
 
 /** A locked session, and the data of the event to append. */
 interface RestoreRequest {
@@ -57,8 +57,7 @@ export async function restoreArtifacts(runner: Runner, request: RestoreRequest):
 
 /** Completes an interrupted rewind, before agents see the artifacts of the session. */
 export async function finishRewind(runner: Runner, { loaded, lock: { lease } }: LockedRun): Promise<void> {
-  const { session, derived } = loaded;
-  await restoreArtifacts(runner, { session, lease, coveredUntil: coveredUntil(session.events, derived) });
+  await restoreArtifacts(runner, { session: loaded.session, lease, coveredUntil: coveredUntil(loaded) });
 }
 
 /**

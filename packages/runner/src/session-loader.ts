@@ -7,7 +7,7 @@ import {
   type SessionKey,
   SessionNotFoundError,
 } from '@eventloom/core';
-import { type DerivedValues, sealEvent, weigh, WorkQueue } from '@eventloom/core/internal';
+import { DerivedKey, type DerivedValues, sealEvent, weigh, WorkQueue } from '@eventloom/core/internal';
 import type { SessionLock } from './session-lock.ts';
 import { type HistoryPlaces, needsEarlierEvents, type ReadSession, readBack } from './history-reader.ts';
 
@@ -289,4 +289,27 @@ function seal(session: Session): Session {
     if (event && !Object.isFrozen(event)) events[index] = sealEvent(event);
   }
   return session;
+}
+
+/** The end of the covered time range, found in the first `count` events of a session. */
+interface Covered {
+  readonly count: number;
+  readonly endTimestamp: number;
+}
+
+const COVERED_UNTIL = new DerivedKey<Covered>('covered until');
+
+/**
+ * Returns the time up to which compactions cover a session, in seconds; -Infinity without one. Reads only the events that were appended
+ * since the last call.
+ */
+export function coveredUntil({ session: { events }, derived }: Pick<LoadedSession, 'session' | 'derived'>): number {
+  const found = derived.get(COVERED_UNTIL);
+  let endTimestamp = found?.endTimestamp ?? -Infinity;
+  for (let index = found?.count ?? 0; index < events.length; index++) {
+    const end = events[index]?.actions.compaction?.endTimestamp;
+    if (end !== undefined && end > endTimestamp) endTimestamp = end;
+  }
+  derived.set(COVERED_UNTIL, { count: events.length, endTimestamp });
+  return endTimestamp;
 }

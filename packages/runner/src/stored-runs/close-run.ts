@@ -24,11 +24,10 @@ import {
   type OptionRules,
   type PluginManager,
 } from '@eventloom/core/internal';
-import { coveredUntil } from '../event-committer.ts';
 import { storeLastResponses } from '../last-responses.ts';
 import type { Runner } from '../runner.ts';
-import type { LoadedSession } from '../session-loader.ts';
-import type { SessionLock } from '../session-lock.ts';
+import { coveredUntil } from '../session-loader.ts';
+import type { BegunSession } from '../session-locks.ts';
 import { eventsOfRun } from './resumed-run.ts';
 
 /** Parameters of `Runner.closeRun`. */
@@ -107,7 +106,7 @@ async function close(runner: Runner, params: CancelRunParams, closing: Closing):
   const { lock, run, loaded } = begun;
   let closed: ClosedRun | undefined;
   try {
-    closed = await storeClosing(runner, lock, loaded, invocationId, closing);
+    closed = await storeClosing(runner, begun, closing);
     return closed.error;
   } finally {
     // Nothing remains of a run whose process ended before it stored anything.
@@ -127,31 +126,29 @@ interface ClosedRun {
 
 async function storeClosing(
   { agent, appName, platform, pluginManager }: Runner,
-  lock: SessionLock,
-  { session, derived }: LoadedSession,
-  invocationId: string,
+  { lock, run, loaded }: BegunSession,
   { code, reason, cancelsWaiting }: Closing,
 ): Promise<ClosedRun> {
-  const { run } = lock;
-  const calls = Calls.of({ session, derived });
+  const { invocationId, wasOpen } = run;
+  const { session } = loaded;
+  const calls = Calls.of(loaded);
   const events = eventsOfRun(session.events, invocationId);
   const [first] = events;
   const canContinue = calls.canContinue(invocationId);
   // The error event of an open run is its last one, if its process ended after storing it.
-  const last = run?.wasOpen ? events.at(-1) : events.findLast(isYielded);
+  const last = wasOpen ? events.at(-1) : events.findLast(isYielded);
   const outcome = outcomeOfEvent(last);
   // A run that failed may have left waiting calls. Its outcome stays.
   const waiting = calls.waitingIn(invocationId);
   const isCancelling = cancelsWaiting && outcome.state !== 'failed';
   const hasEnded = !canContinue && !(isCancelling && waiting.length > 0);
-  if (!first || (hasEnded && !run?.wasOpen)) return {};
+  if (!first || (hasEnded && !wasOpen)) return {};
   if (hasEnded && (beginsResumableRun(first) || hasFinalReply(agent, events, pluginManager))) {
     // The run's process ended between the last event and the release of the session.
     return { outcome: outcomeOfEvent(events.findLast(isYielded)) };
   }
-  const covered = coveredUntil(session.events, derived);
+  const covered = coveredUntil(loaded);
   const params = (author: string): EventParams => closingParams(first, author, platform, covered);
-  const loaded = { session, derived };
   const how = isCancelling ? 'cancelled' : 'failed';
   const ended = { lock, loaded, invocationId, root: agent, how, params } as const;
   const error = await storeLastResponses(ended, async (ending) => {

@@ -6,7 +6,7 @@ import type { RunRequest } from '../run-request.ts';
 import type { RunControl } from '../run-control.ts';
 import type { Runner } from '../runner.ts';
 import { endOpenRun } from './end-open-run.ts';
-import { READ_EVERY_MS, untilFree } from './known-request.ts';
+import { untilFree } from './known-request.ts';
 
 /**
  * Yields the stored events of the run that a request began earlier, from the request's message on, until the run has
@@ -50,7 +50,7 @@ export async function* followRun(
     if (signal?.aborted) throw new RunAbortedError('aborted while it followed the run', { cause: signal.reason });
     const run = { ...key, invocationId, ...record.open };
     const config = { onOpenRun: 'finish', busyWaitMs } as const;
-    if (run.heldUntilMs > runner.platform.now()) await untilFree(sessionService, key, READ_EVERY_MS, signal);
+    if (run.heldUntilMs > runner.platform.now()) await untilFree(sessionService, key, signal);
     else await endOpenRun(runner, run, { config, bounds }, signal);
   }
 }

@@ -38,7 +38,7 @@ interface KnownRequest {
 }
 
 /** Interval at which the session of a run in another process is read, in milliseconds. */
-export const READ_EVERY_MS = 500;
+const READ_EVERY_MS = 500;
 
 /**
  * Refuses a request that continues a run if that run has stored the request already.
@@ -94,7 +94,7 @@ export async function handleKnownRequest(
       );
     if (!record.open || record.open.heldUntilMs <= platform.now()) break;
     // The process of that run is about to store the message.
-    await untilFree(sessionService, key, READ_EVERY_MS, abortSignal);
+    await untilFree(sessionService, key, abortSignal);
   }
   await forget(runner, request, error.invocationId, abortSignal);
   // The store would refuse the request again, without end.
@@ -123,15 +123,15 @@ async function forget(
   }
 }
 
-/** Resolves when the session is free, or after `waitMs`. */
+/** Resolves when the session is free, or after `READ_EVERY_MS`. */
 export async function untilFree(
   sessionService: BaseSessionService,
   key: SessionKey,
-  waitMs: number,
   abortSignal: AbortSignal | undefined,
 ): Promise<void> {
+  const request = { ...key, waitMs: READ_EVERY_MS, abortSignal };
   try {
-    await sessionService.releaseLease(await sessionService.acquireLease({ ...key, waitMs, abortSignal }));
+    await sessionService.releaseLease(await sessionService.acquireLease(request));
   } catch (error) {
     if (!SessionBusyError.isInstance(error)) throw error;
   }

@@ -37,10 +37,10 @@ export class PublishedRun implements RunPublication {
   /** True if another process follows the run. */
   isFollowed = false;
   /** True if the last write could not take all frames. */
-  hasMoreFrames = false;
+  #hasMoreFrames = false;
   isForgotten = false;
   /** True if the run is marked in the tables as forgotten. */
-  isForgottenThere = false;
+  #isForgottenThere = false;
   /** True if frames were lost before they were published. */
   hasGap = false;
   /** True if the run is no longer published. */
@@ -60,12 +60,12 @@ export class PublishedRun implements RunPublication {
   /** True if the tables lack frames or the end of the run. */
   get hasNews(): boolean {
     const { lastPosition, isEnded } = this.log;
-    return isEnded || this.isForgotten !== this.isForgottenThere || this.writtenPosition < lastPosition;
+    return isEnded || this.isForgotten !== this.#isForgottenThere || this.writtenPosition < lastPosition;
   }
 
   /** True if there is news other than further frames. */
   get isUrgent(): boolean {
-    return !this.isAnnounced || this.hasMoreFrames || this.log.isEnded || this.isForgotten !== this.isForgottenThere;
+    return !this.isAnnounced || this.#hasMoreFrames || this.log.isEnded || this.isForgotten !== this.#isForgottenThere;
   }
 
   notify(): void {
@@ -108,8 +108,8 @@ export class PublishedRun implements RunPublication {
   /** Records that the batch is in the tables. */
   settleWrite({ lastPosition, isFull, isForgotten }: RunWrite, isFollowed: boolean): void {
     this.writtenPosition = lastPosition;
-    this.hasMoreFrames = isFull;
-    this.isForgottenThere = isForgotten;
+    this.#hasMoreFrames = isFull;
+    this.#isForgottenThere = isForgotten;
     this.isFollowed ||= isFollowed;
   }
 }

@@ -101,14 +101,8 @@ export class RunFollower {
     return undefined;
   }
 
-  async #read<Body>(run: RunToRead<Body>, log: RunLog): Promise<RunConnection<Body>> {
-    log.pending++;
-    try {
-      return await this.#open(run, log);
-    } finally {
-      log.pending--;
-      log.dropIfUnread();
-    }
+  #read<Body>(run: RunToRead<Body>, log: RunLog): Promise<RunConnection<Body>> {
+    return log.whileJoining(() => this.#open(run, log));
   }
 
   async #open<Body>({ service, position, format }: RunToRead<Body>, log: RunLog): Promise<RunConnection<Body>> {

@@ -55,8 +55,6 @@ export class RunLog implements RelayedLog {
   hasEvents = false;
   /** True once the log had a reader. */
   wasRead = false;
-  /** Number of requests that are about to read the log. */
-  pending = 0;
   /** Stops copying the log of another process; undefined unless this log is such a copy. */
   stopMirroring: (() => void) | undefined;
   /** Number of characters of the kept frames. */
@@ -76,6 +74,8 @@ export class RunLog implements RelayedLog {
   readonly firstFrame: Promise<void> = this.#firstFrame.promise;
   /** Resolves when the log has ended for any reason. Never rejects. */
   readonly ended: Promise<void> = this.#ended.promise;
+  /** Number of readers that are about to join. */
+  #joining = 0;
   #frames: RunFrame[] = [];
   #dropped = 0;
   /** The offset of the newest stored event, and the number of chunks after it. */
@@ -148,9 +148,20 @@ export class RunLog implements RelayedLog {
     this.dropIfUnread();
   }
 
+  /** Keeps the frames while a reader is about to join. */
+  async whileJoining<T>(join: () => Promise<T>): Promise<T> {
+    this.#joining++;
+    try {
+      return await join();
+    } finally {
+      this.#joining--;
+      this.dropIfUnread();
+    }
+  }
+
   /** Frees the memory of a released log, and stops copying the log of another process, unless the log has readers. */
   dropIfUnread(): void {
-    if (this.#neededBy !== 'readers' || this.pending + this.readers.size > 0) return;
+    if (this.#neededBy !== 'readers' || this.#joining + this.readers.size > 0) return;
     this.#neededBy = 'nobody';
     this.stopMirroring?.();
     this.#memory.remove(this);
