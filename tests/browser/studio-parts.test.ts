@@ -319,6 +319,16 @@ describe('a session', () => {
         .dispatchEvent(new ClipboardEvent('paste', { clipboardData: pasted, bubbles: true }));
     }`);
     await page.getByRole('button', { name: 'Remove pasted.png' }).click();
+    // A file may be dropped anywhere on the page.
+    await page.evaluate(`{
+      const dropped = new DataTransfer();
+      dropped.items.add(new File(['x'], 'dropped.txt', { type: 'text/plain' }));
+      const send = (type) => document.querySelector('.sidebar')
+        .dispatchEvent(new DragEvent(type, { dataTransfer: dropped, bubbles: true, cancelable: true }));
+      send('dragover');
+      send('drop');
+    }`);
+    await page.getByRole('button', { name: 'Remove dropped.txt' }).click();
     await page.locator('.composer input[type=file]').setInputFiles({
       name: 'mine.png',
       mimeType: 'image/png',

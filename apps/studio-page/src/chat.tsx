@@ -7,6 +7,7 @@ import { Button } from 'react-aria-components';
 import { MeasuredTimes, useCallTimes } from './call-times.ts';
 import { Composer } from './composer.tsx';
 import { ErrorBoundary } from './error-boundary.tsx';
+import { type FoldedCalls, foldedCalls } from './folded-calls.ts';
 import { askedToolsIn, GivenAnswers, givenAnswersIn } from './given-answers.ts';
 import { contentOf, isStop, MessageView, Stopped, textOf } from './message-view.tsx';
 import { RequestForm } from './request-form.tsx';
@@ -55,6 +56,7 @@ const SHOWN = 100;
 const SHOWN_TOOLS = 12;
 
 const NO_PROMPTS: readonly string[] = [];
+const NONE_UNFOLDED: ReadonlySet<string> = new Set();
 
 export function Chat({
   place,
@@ -90,6 +92,11 @@ export function Chat({
   const keys = useMemo(() => keysOf(messages), [messages]);
   const [shown, setShown] = useState(SHOWN);
   const first = Math.max(0, messages.length - shown);
+  const folds = useMemo(() => foldedCalls(messages, artifacts), [messages, artifacts]);
+  /** The keys of the first messages of sequences of calls that the person has unfolded. */
+  const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(NONE_UNFOLDED);
+  const foldAt = (index: number): FoldedCalls | undefined =>
+    folds.find(({ start, end }) => index >= start && index < end && !unfolded.has(keys[start] ?? ''));
   const isRunning = status === 'running' || status === 'reconnecting';
   const last = messages.at(-1);
   const untried = useMemo(() => untriedPrompts(prompts, messages), [prompts, messages]);
@@ -205,6 +212,18 @@ export function Chat({
           <MeasuredTimes value={times}>
             <GivenAnswers value={given}>
               {messages.slice(first).map((message, index, all) => {
+                const fold = foldAt(first + index);
+                if (fold)
+                  return first + index === Math.max(first, fold.start) ? (
+                    <Button
+                      key={keys[first + index]}
+                      className="link folded-calls"
+                      onPress={() => setUnfolded(new Set([...unfolded, keys[fold.start] ?? '']))}
+                    >
+                      Show {fold.calls.toLocaleString()} more calls
+                      {fold.failed > 0 && `, ${fold.failed} of them failed`}
+                    </Button>
+                  ) : null;
                 const saved = artifacts.get(message.id);
                 return (
                   <Fragment key={keys[first + index]}>

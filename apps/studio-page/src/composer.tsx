@@ -34,6 +34,10 @@ export function Composer({ isDisabled, isRunning, canSpeak, call, onSend, onStop
     if (canType && isLost && !matchMedia('(hover: none)').matches) box.current?.focus({ preventScroll: true });
   }, [canType, isRunning]);
 
+  const isDropping = useDroppedFiles((dropped) => {
+    if (!isDisabled) setFiles((before) => [...before, ...dropped]);
+  });
+
   const submit = async (): Promise<void> => {
     if (isDisabled || (text.trim() === '' && files.length === 0)) return;
     if (files.reduce((sum, file) => sum + file.size, 0) > MAX_FILE_BYTES) {
@@ -69,11 +73,7 @@ export function Composer({ isDisabled, isRunning, canSpeak, call, onSend, onStop
       onPaste={({ clipboardData }) => {
         if (clipboardData.files.length > 0) setFiles([...files, ...clipboardData.files]);
       }}
-      onDragOver={(event) => event.preventDefault()}
-      onDrop={(event) => {
-        event.preventDefault();
-        setFiles([...files, ...event.dataTransfer.files]);
-      }}
+      data-dropping={isDropping}
     >
       {files.length > 0 && (
         <ul className="attached">
@@ -150,6 +150,41 @@ export function Composer({ isDisabled, isRunning, canSpeak, call, onSend, onStop
       </div>
     </form>
   );
+}
+
+/**
+ * Takes files that are dropped anywhere on the page. The browser would leave the page to show them. Returns true while the person drags a
+ * file over the page.
+ */
+function useDroppedFiles(onDrop: (files: FileList) => void): boolean {
+  const [isDropping, setDropping] = useState(false);
+  const newest = useRef(onDrop);
+  newest.current = onDrop;
+  useEffect(() => {
+    const listening = new AbortController();
+    const { signal } = listening;
+    const hasFiles = ({ dataTransfer }: DragEvent): boolean => dataTransfer?.types.includes('Files') === true;
+    const over = (event: DragEvent): void => {
+      if (!hasFiles(event)) return;
+      event.preventDefault();
+      setDropping(true);
+    };
+    addEventListener('dragover', over, { signal });
+    // Without a related target the pointer has left the page.
+    addEventListener('dragleave', ({ relatedTarget }) => relatedTarget ?? setDropping(false), { signal });
+    addEventListener(
+      'drop',
+      (event) => {
+        setDropping(false);
+        if (!hasFiles(event)) return;
+        event.preventDefault();
+        if (event.dataTransfer) newest.current(event.dataTransfer.files);
+      },
+      { signal },
+    );
+    return () => listening.abort();
+  }, []);
+  return isDropping;
 }
 
 async function toPart(file: File): Promise<Part> {

@@ -120,6 +120,7 @@ export const MessageView = memo(function MessageView({
       {status === 'failed' && <small className="interrupted">not sent</small>}
       {isEnded && <Stopped />}
       <footer>
+        {isUser && <time dateTime={new Date(timestamp * 1000).toISOString()}>{clockOf(timestamp)}</time>}
         {canEdit && (
           <button type="button" className="link" ref={editButton} onClick={() => setEditing(true)}>
             Edit
