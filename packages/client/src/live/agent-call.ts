@@ -81,7 +81,8 @@ export class AgentCall {
   }
 
   /**
-   * Sends a text, or parts such as an image. It is shown once the server has accepted it.
+   * Sends a text, or parts such as an image. It is shown once the server has accepted it. What the server has not accepted when the
+   * connection is lost is not sent again, and is never shown.
    * @throws ConnectionLostError while the call is not open
    */
   send(message: ClientMessage): void {
