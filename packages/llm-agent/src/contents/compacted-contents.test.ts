@@ -1,8 +1,8 @@
 import { createEvent, type Event } from '@eventloom/core';
-import { modelEvent, userEvent } from '@eventloom/testing';
+import { functionCallEvent, modelEvent, userEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { ContentsBuilder } from './contents-builder.ts';
-import { answering, calling, contentsOf, said } from './fixtures/built-contents.ts';
+import { answering, call, calling, contentsOf, said } from './fixtures/built-contents.ts';
 
 // Rule 3: compaction.
 
@@ -70,6 +70,15 @@ test('a response to a summarized call is shown as text, from a tool or from the 
   const lateResult = (result: string) =>
     said('user', `For context: tool \`f\` returned result: ${JSON.stringify({ result })}`);
   expect(contentsOf(events)).toEqual([said('model', 'called'), lateResult('one'), lateResult('two')]);
+});
+
+test('a response to a call of another branch is dropped also after a summary', () => {
+  const events = [
+    summary('before', 0, 1, 2),
+    functionCallEvent('guide', [call('c1')], { branch: 'a', timestamp: 3 }),
+    { ...answering('user', { c1: 'x' }), timestamp: 4 },
+  ];
+  expect(contentsOf(events, 'b')).toEqual([said('model', 'before')]);
 });
 
 test('a summary whose events were not read is at the position at which it was created', () => {

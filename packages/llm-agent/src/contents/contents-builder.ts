@@ -422,8 +422,7 @@ export class ContentsBuilder {
       }
       const shown = call && this.#shown?.[call.index];
       if (!shown) {
-        // A summary may cover the call, or it is text itself, as a call of another agent: then the response is text too.
-        if (this.#summaries || (call && this.#isShownAsText(call))) (rest ??= []).push(...toResponseText(response));
+        if (this.#isShownAsText(call)) (rest ??= []).push(...toResponseText(response));
         continue;
       }
       shown.response = withoutClientId(part);
@@ -441,9 +440,15 @@ export class ContentsBuilder {
     else if (groups) this.#newestResponded = groups;
   }
 
-  #isShownAsText({ event }: SessionCall): boolean {
-    const { scope, readsNodes } = this.#options;
-    return event.author !== this.#agentName && isVisibleTo(event, this.#branch, scope, readsNodes);
+  /** True if the model reads a call as text, in a summary or as a call of another agent. It then reads the response as text, too. */
+  #isShownAsText(call: SessionCall | undefined): boolean {
+    // Events that a summary covers may not have been read.
+    if (!call) return this.#summaries !== undefined;
+    const { scope, readsNodes, sessionEvents = this.#events } = this.#options;
+    const { event, eventIndex } = call;
+    const isBuilt = eventIndex >= sessionEvents.length - this.#events.length;
+    if (!isBuilt || !isVisibleTo(event, this.#branch, scope, readsNodes)) return false;
+    return this.#summaries !== undefined || event.author !== this.#agentName;
   }
 
   #placeResponses(group: CallGroup): void {

@@ -151,6 +151,28 @@ test('events of another branch do not begin a turn', () => {
   expect(textsOf(turnContents({ agent, invocation, branch: 'lead.bot' }))).toEqual(['hello', 'hi']);
 });
 
+test('the current turn has no response to a call of another agent from before it', () => {
+  const events = [
+    userEvent('one'),
+    functionCallEvent('guide', [{ id: 'c', name: 'f' }], { longRunningToolIds: ['c'] }),
+    userEvent('two'),
+    functionCallEvent('bot', [{ id: 'd', name: 'f' }], { longRunningToolIds: ['d'] }),
+    createEvent({
+      author: 'user',
+      content: {
+        role: 'user',
+        parts: ['c', 'd'].map((id) => ({ functionResponse: { id, name: 'f', response: {} } })),
+      },
+    }),
+  ];
+  const contents = turnContents(contextOf(events));
+  expect(contents.flatMap(({ parts = [] }) => parts.map((part) => part.text ?? Object.keys(part)[0]))).toEqual([
+    'two',
+    'functionCall',
+    'functionResponse',
+  ]);
+});
+
 test('sessionContents returns an empty list for a session without events', () => {
   expect(turnContents(contextOf([]))).toEqual([]);
   expect(sessionContents(contextOf([]))).toEqual([]);
