@@ -360,6 +360,29 @@ describe('an AgentTool in a resumable run', () => {
     expect(paid).toEqual([{ n: 1 }]);
   });
 
+  test('rejects the result of its long-running call after it has ended, also while its run waits', async () => {
+    const { run, stored, agentOf } = await setUp();
+    const order = new LongRunningFunctionTool({
+      name: 'order',
+      description: '',
+      execute: () => ({ status: 'ordered' }),
+    });
+    const helper = agentOf('helper', [{ calls: [{ id: 'o1', name: 'order' }] }, 'It is ordered.'], { tools: [order] });
+    const wait = new LongRunningFunctionTool({ name: 'wait', description: '', execute: () => undefined });
+    const tools = [new AgentTool({ agent: helper }), wait];
+    const first = await run(
+      agentOf('lead', [ask('helper'), { calls: [{ id: 'w1', name: 'wait' }] }], { tools }),
+      saying(),
+    );
+    const before = await stored();
+    const lead = () => agentOf('lead', ['done'], { tools });
+    for (const { newMessage, invocationId } of [answer(first, 'o1', { status: 'there' })])
+      for (const ids of [{}, { invocationId }])
+        await expect(run(lead(), { newMessage, ...ids })).rejects.toThrow(/the id "o1" .* that takes an answer/);
+    expect(await stored()).toEqual(before);
+    expect(textsOf(await run(lead(), answer(first, 'w1', { ready: true })))).toEqual(['done']);
+  });
+
   test('rejects answers after its run has ended', async () => {
     const { run, agentOf } = await setUp();
     const first = await run(agentOf('lead', [ask('helper')], toolOf(agentOf('helper', [WAIT]))), saying());

@@ -144,7 +144,7 @@ function checkCall(
   if (!call) {
     const maker = invocationId === undefined ? 'a run of this session' : `the run ${JSON.stringify(invocationId)}`;
     return fail(
-      `there is no call with the id ${JSON.stringify(id)} that ${maker} made; write the id of a call that waits`,
+      `there is no call with the id ${JSON.stringify(id)} that ${maker} made and that takes an answer; write the id of a call that waits`,
     );
   }
   if (isCancelled(call))

@@ -117,7 +117,7 @@ test.each([
   [
     'an id that no call has',
     answering('c2'),
-    'there is no call with the id "c2" that a run of this session made; write the id of a call that waits',
+    'there is no call with the id "c2" that a run of this session made and that takes an answer; write the id of a call that waits',
   ],
   ['the name of another tool', answering('c1', { name: 'pay' }), 'the call "c1" is a call of "approve", not of "pay"'],
 ])('%s is refused', async (_, message, fault) => {

@@ -424,8 +424,8 @@ export class Calls {
    * the last of its id on its branch. If its run made such calls on several branches, each response takes another one
    * without a response. Without such a call, the newest of the id, so that the caller can say why it takes no response.
    *
-   * Calls that were imported are never found, and those of an agent that runs as a tool only while they wait in a run
-   * that can continue, or if they were cancelled.
+   * Calls that were imported are never found, and those of an agent that runs as a tool only until the agent ends, in a
+   * run that can continue, or if they were cancelled.
    *
    * @param ids the ids of the message's responses, in their order
    * @param invocationId only calls of this run; default: of every run
@@ -445,8 +445,7 @@ export class Calls {
       ({ event, isImported }) => !isImported && (invocationId === undefined || event.invocationId === invocationId),
     );
     const calls = named.filter(
-      ({ event, branch, isLongRunning }) =>
-        enclosureOf(branch) === '' || isOnNodeBranch(event) || (isLongRunning && this.canContinue(event.invocationId)),
+      (call) => enclosureOf(call.branch) === '' || isOnNodeBranch(call.event) || this.#isOfWaitingTool(call),
     );
     const lastOnBranch = new Map(calls.map((call) => [call.branch, call]));
     const waiting = calls.filter((call) => call.isLongRunning && lastOnBranch.get(call.branch) === call);
@@ -455,6 +454,12 @@ export class Calls {
       (call) => call.event.invocationId === newest?.event.invocationId && call.responses.length === 0,
     );
     return { free, newest: newest ?? calls.at(-1) ?? named.findLast(isCancelled) };
+  }
+
+  /** True for a long-running call of an agent that runs as a tool, and has not ended. */
+  #isOfWaitingTool(call: SessionCall): boolean {
+    if (!call.isLongRunning || !this.canContinue(call.event.invocationId)) return false;
+    return this.enclosing(call).every((around) => stateOf(around) !== 'done');
   }
 }
 
