@@ -285,10 +285,11 @@ export class ModelCall implements ReplyInProgress {
    */
   #freeId(id: string, index: number, ofSession: Calls): string {
     const { branch } = this.#turn.context;
-    const nameOf = (number: number): string => `adk-${id}-${number}`;
-    const isTaken = (number: number): boolean =>
-      ofSession.isTaken(nameOf(number), branch) ||
-      this.#callIds.slice(0, index).some((call) => call.id === nameOf(number));
+    const prefix = `adk-${id}-`;
+    const isTaken = (number: number): boolean => {
+      const name = `${prefix}${number}`;
+      return ofSession.isTaken(name, branch) || this.#callIds.slice(0, index).some((call) => call.id === name);
+    };
     let [taken, free] = [1, 2];
     while (isTaken(free)) [taken, free] = [free, 2 * free];
     while (free - taken > 1) {
@@ -296,7 +297,7 @@ export class ModelCall implements ReplyInProgress {
       if (isTaken(between)) taken = between;
       else free = between;
     }
-    return nameOf(free);
+    return `${prefix}${free}`;
   }
 }
 

@@ -185,7 +185,7 @@ export class RunHub {
   }
 
   /**
-   * Records a run until its end, then keeps its log for later readers. Never rejects.
+   * Records a run until its end. Never rejects.
    *
    * @param how whether the unfinished run that holds the session is finished first, and the quota that counts the run's
    * wait for the session
@@ -217,8 +217,13 @@ export class RunHub {
     if (!run.hasBegun) quota?.count('queued', -1);
     quota?.count('runs', -1);
     quota?.release();
-    // The server shut down before the run ended.
-    if (log.end) return;
+    // The server may have shut down before the run ended.
+    if (!log.end) this.#endLog(run, end);
+  }
+
+  /** Ends the log of a run, and keeps it for later readers if they can find it and it has something to read. */
+  #endLog(run: ActiveRun, end: LogEnd): void {
+    const { log } = run;
     const wasActive = this.#active.get(run.name) === run && this.#active.delete(run.name);
     // A refused request that would have continued a run is listed under the id of that run.
     const isListed = wasActive && (end.kind !== 'refused' || run.startKind === 'message');
