@@ -18,11 +18,11 @@ const worker: BuildOptions = {
  */
 const bundles = [
   // The aim is 66 kB; docs/decisions/2026-11-30-bundle-sizes.md says what is above it. What a model reads of the questions that it
-  // asks, and of their answers, is 0.3 kB.
-  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 110_300 },
+  // asks, and of their answers, is 0.3 kB. Responses that belong to no call that it reads are dropped, and late ones refused: 0.1 kB.
+  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 110_400 },
   // The aim is 80 kB. Without live runs, which a server takes as an option. It grows with the runtime. A cancelled copy of a request says
   // which run to follow: 0.1 kB. The requests of a user wait for each other: 0.5 kB.
-  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 167_400 },
+  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 167_500 },
   // The limit is 8 kB of 1,024 bytes each: 8.2 kB of 1,000, which are printed here and stand in the guides.
   { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
   // With the state of a chat, which sends messages to their end, reads several runs, and finds what other pages wrote between its own
