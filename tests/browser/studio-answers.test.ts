@@ -354,14 +354,15 @@ describe('an answer', () => {
 });
 
 test('after a failure the page shows the calls that were made, and the person can continue without them', async () => {
-  const { page } = await open([{ calls: [{ name: 'look' }] }, { error: new Error('broken') }, { text: 'Blue.' }], {
-    tools: [look],
-  });
+  const broken = { chunks: ['The sky '], error: new Error('broken') };
+  const { page } = await open([{ calls: [{ name: 'look' }] }, broken, { text: 'Blue.' }], { tools: [look] });
   await send(page, 'What color?');
   const after = page.getByRole('region', { name: 'After the failure' });
   await after.getByText('A call has already been made: look.').waitFor();
   await after.getByRole('button', { name: 'Start over from “What color?”' }).waitFor();
-  // The failure is shown once.
+  // The failure is shown once, below what came before it.
+  await page.getByRole('log').getByText('The sky').waitFor();
+  expect(await page.getByRole('log').getByText('interrupted').count()).toBe(0);
   await expect.poll(() => page.getByRole('log').getByRole('alert').count()).toBe(1);
   expect(await violations(page)).toEqual([]);
   await keepPicture(page, 'failed-after-a-call');

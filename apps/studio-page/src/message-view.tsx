@@ -101,6 +101,8 @@ export const MessageView = memo(function MessageView({
     return <Stopped code={first.code} message={first.message} />;
   const copied = textOf(message);
   const parallel = new Set<MessagePart>(parallelCalls(message));
+  // The error says why the message has no end.
+  const hasFailed = parts.some(({ type }) => type === 'error');
   const isEnded = isStopped || parts.some((part) => part.type === 'error' && isStop(part.code));
   return (
     <article className={isUser ? 'message user' : 'message'} data-status={status} aria-label={`${author} says`}>
@@ -116,7 +118,7 @@ export const MessageView = memo(function MessageView({
           <PartView key={index} part={part} message={message} isParallel={parallel.has(part)} />
         ))}
       </div>
-      {status === 'interrupted' && !isEnded && <small className="interrupted">interrupted</small>}
+      {status === 'interrupted' && !isEnded && !hasFailed && <small className="interrupted">interrupted</small>}
       {status === 'failed' && <small className="interrupted">not sent</small>}
       {isEnded && <Stopped />}
       <footer>
