@@ -7,21 +7,23 @@ import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
+import { decodeRequest } from './fixtures/otlp-requests.ts';
 import { OtlpExporter } from './index.ts';
 
 test('the requests of an exporter are valid OTLP on the wire, and the key is not sent to another address', async () => {
-  const bodies: string[] = [];
+  const requests: string[] = [];
+  const bodies: Uint8Array[] = [];
   const keys: (string | undefined)[] = [];
   const collector = createServer((request, response) => {
     keys.push(request.headers['x-key']?.toString());
-    request.setEncoding('utf8');
-    let body = '';
-    request.on('data', (chunk: string) => (body += chunk));
+    const chunks: Uint8Array[] = [];
+    request.on('data', (chunk: Uint8Array) => chunks.push(chunk));
     request.on('end', () => {
-      bodies.push(`${request.method} ${request.url} ${request.headers['content-type']} ${body}`);
+      requests.push(`${request.method} ${request.url} ${request.headers['content-type']}`);
+      bodies.push(Buffer.concat(chunks));
       // First a redirect, then a collector that accepts everything.
-      if (bodies.length === 1) response.writeHead(307, { location: '/elsewhere' }).end();
-      else response.writeHead(200, { 'content-type': 'application/json' }).end('{"partialSuccess":{}}');
+      if (requests.length === 1) response.writeHead(307, { location: '/elsewhere' }).end();
+      else response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end();
     });
   });
   collector.listen(0, '127.0.0.1');
@@ -45,9 +47,12 @@ test('the requests of an exporter are valid OTLP on the wire, and the key is not
     await run();
     await exporter.close();
     expect(exporter.spans).toEqual({ exported: 3, dropped: 0, failed: 3, queued: 0 });
-    expect(bodies).toHaveLength(2);
+    expect(requests).toEqual(Array.from({ length: 2 }, () => 'POST /v1/traces application/x-protobuf'));
     expect(keys).toEqual(['secret', 'secret']);
-    expect(bodies[1]).toMatch(/^POST \/v1\/traces application\/json \{"resourceSpans":/);
+    expect(bodies.map(decodeRequest)).toEqual([
+      expect.objectContaining({ resourceSpans: [expect.anything()] }),
+      expect.objectContaining({ resourceSpans: [expect.anything()] }),
+    ]);
   } finally {
     collector.close();
   }

@@ -3,24 +3,14 @@ import {
   ConfigurationError,
   type Instrumentation,
   type Operation,
-  type OperationEnd,
   type Platform,
-  type TraceHeaders,
 } from '@eventloom/core';
-import {
-  checkOptions,
-  describeKind,
-  integer,
-  isRecord,
-  type OptionRules,
-  reportTo,
-  tryParseJson,
-} from '@eventloom/core/internal';
-import type { Attributes } from '@opentelemetry/api';
+import { checkOptions, describeKind, integer, type OptionRules, reportTo } from '@eventloom/core/internal';
 import { SpanExportError } from './errors.ts';
-import { toRequestJson } from './otlp-json.ts';
-import { type ModelPrice, SpanRecord, type SpanSettings } from './span-record.ts';
-import { type RemoteSpan, remoteSpanOf } from './trace-context.ts';
+import { ExportedSpan } from './exported-span.ts';
+import { OtlpBatch } from './otlp-batch.ts';
+import { PROTOBUF, readBytes, type RefusedSpans, readRefusal } from './otlp-response.ts';
+import type { ModelPrice, SpanSettings } from './span-record.ts';
 
 /** Options of an `OtlpExporter`. */
 export interface OtlpExporterOptions {
@@ -51,7 +41,10 @@ export interface OtlpExporterOptions {
   readonly delayMs?: number | undefined;
   /** Maximum time of one request, in milliseconds. Default 10,000. */
   readonly timeoutMs?: number | undefined;
-  /** Sends a request. Default: the global `fetch`. On Workers it may be that of a service binding. */
+  /**
+   * Sends a request. Default: the global `fetch`. On Workers it may be that of a service binding. It must not use the bytes of the body
+   * after its promise has settled: their memory is used again.
+   */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
 }
 
@@ -90,14 +83,14 @@ const MAX_ATTEMPTS = 5;
 const FIRST_WAIT_MS = 1000;
 /** Maximum wait before the next attempt, even if the collector asks for a longer one. */
 const MAX_WAIT_MS = 30_000;
-/** Maximum size of a response that is read; a larger one is ignored. In bytes. */
-const MAX_RESPONSE = 65_536;
 /** Statuses after which the same request may succeed, by the specification of OTLP. */
 const RETRYABLE: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 /** A batch that is being sent. */
 interface Delivery {
-  readonly spans: readonly ExportedSpan[];
+  readonly body: Uint8Array<ArrayBuffer>;
+  /** Number of spans in it. */
+  readonly size: number;
   readonly platform: Platform;
   /** The time at which the batch is delivered or given up at the latest, unless the runtime has ended the request that sent it. */
   readonly deadlineMs: number;
@@ -107,8 +100,9 @@ interface Delivery {
 }
 
 /**
- * Sends the spans of runs to a collector by OTLP over HTTP, as JSON, in batches. It needs no SDK, and costs a turn a few microseconds,
- * because a span is encoded only when its batch is sent. Names and attributes are the same as with `openTelemetry`.
+ * Sends the spans of runs to a collector by OTLP over HTTP, as protobuf, in batches. It needs no SDK, and costs a turn less than one: a
+ * span is written into the next request when it ends, and nothing of the run is kept. Names and attributes are the same as with
+ * `openTelemetry`.
  *
  * A request that fails in the network, takes too long or is answered with status 429, 502, 503 or 504 is repeated; a batch is sent at most
  * five times. Spans that do not fit into the queue or cannot be delivered are counted, and reported to the platform as a `SpanExportError`;
@@ -127,7 +121,6 @@ interface Delivery {
  */
 export class OtlpExporter implements Instrumentation {
   readonly #settings: SpanSettings;
-  readonly #resource: Attributes;
   readonly #url: string;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #fetch: (url: string, init: RequestInit) => Promise<Response>;
@@ -135,7 +128,10 @@ export class OtlpExporter implements Instrumentation {
   readonly #maxBatch: number;
   readonly #delayMs: number;
   readonly #timeoutMs: number;
-  #queue: ExportedSpan[] = [];
+  /** The waiting spans. */
+  readonly #batch: OtlpBatch;
+  /** The platform of the first of them. */
+  #batchPlatform: Platform | undefined;
   readonly #deliveries = new Set<Delivery>();
   /** Number of spans in the active deliveries. */
   #sending = 0;
@@ -156,9 +152,9 @@ export class OtlpExporter implements Instrumentation {
     checkOptions('OtlpExporter', OPTIONS, options, HINTS);
     const { captureContent = false, maxContentLength = 32_768, captureUserId = false, prices = {} } = options;
     this.#settings = { contentLength: captureContent ? maxContentLength : undefined, captureUserId, prices };
-    this.#resource = { 'service.name': options.serviceName ?? 'eventloom', ...options.resource };
+    this.#batch = new OtlpBatch({ 'service.name': options.serviceName ?? 'eventloom', ...options.resource });
     this.#url = checkedUrl(options.url);
-    this.#headers = { ...checkedHeaders(options.headers ?? {}), 'content-type': 'application/json' };
+    this.#headers = { ...checkedHeaders(options.headers ?? {}), 'content-type': PROTOBUF };
     this.#fetch = options.fetch ?? ((url, init) => fetch(url, init));
     this.#maxQueue = options.maxQueueSize ?? 2048;
     this.#maxBatch = options.maxBatchSize ?? 512;
@@ -172,7 +168,7 @@ export class OtlpExporter implements Instrumentation {
       exported: this.#exported,
       dropped: this.#dropped,
       failed: this.#failed,
-      queued: this.#queue.length + this.#sending,
+      queued: this.#batch.size + this.#sending,
     };
   }
 
@@ -210,41 +206,38 @@ export class OtlpExporter implements Instrumentation {
       if (this.#isClosed) this.#reportDropped(platform);
       return;
     }
-    this.#queue.push(span);
-    if (this.#queue.length >= this.#maxBatch) this.#sendAll();
-    else this.#wait(platform);
+    this.#batchPlatform ??= platform;
+    this.#batch.add(span);
+    if (this.#batch.size >= this.#maxBatch) this.#sendAll();
+    else this.#wait(platform, span.endMs ?? span.startMs);
   }
 
   #isFull(): boolean {
-    if (this.#queue.length + this.#sending < this.#maxQueue) return false;
+    if (this.#batch.size + this.#sending < this.#maxQueue) return false;
     for (const delivery of this.#deliveries)
       if (delivery.platform.now() > delivery.deadlineMs)
         this.#settle(delivery, { fault: 'the request that sent them ended before the collector answered' });
-    return this.#queue.length + this.#sending >= this.#maxQueue;
+    return this.#batch.size + this.#sending >= this.#maxQueue;
   }
 
-  #wait(platform: Platform): void {
-    const nowMs = platform.now();
+  #wait(platform: Platform, nowMs: number): void {
     // A timer that did not fire belonged to a request that the runtime has ended.
     if (this.#timerMs !== undefined && nowMs - this.#timerMs <= this.#delayMs * 2) return;
     this.#timerMs = nowMs;
     this.#cancelTimer = platform.schedule(this.#delayMs, () => this.#sendAll(), { idle: true });
   }
 
-  /** Sends the waiting spans, in batches. */
+  /** Sends the waiting spans. */
   #sendAll(): void {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
     this.#timerMs = undefined;
-    const waiting = this.#queue;
-    this.#queue = [];
-    for (let from = 0; from < waiting.length; from += this.#maxBatch) {
-      const spans = waiting.slice(from, from + this.#maxBatch);
-      const [first] = spans;
-      if (first) this.#send(spans, first.platform);
-    }
-    const platform = waiting[0]?.platform;
-    if (platform) this.#reportDropped(platform);
+    const platform = this.#batchPlatform;
+    if (!platform) return;
+    this.#batchPlatform = undefined;
+    const { size } = this.#batch;
+    if (size > 0) this.#send(this.#batch.take(), size, platform);
+    this.#reportDropped(platform);
   }
 
   #reportDropped(platform: Platform): void {
@@ -255,12 +248,12 @@ export class OtlpExporter implements Instrumentation {
     reportTo(platform, new SpanExportError(`OtlpExporter: dropped ${count} spans, because ${why}`));
   }
 
-  #send(spans: readonly ExportedSpan[], platform: Platform): void {
+  #send(body: Uint8Array<ArrayBuffer>, size: number, platform: Platform): void {
     const longestMs = MAX_ATTEMPTS * (this.#timeoutMs + MAX_WAIT_MS);
     const deadlineMs = platform.now() + longestMs;
-    const delivery: Delivery = { spans, platform, deadlineMs, hurry: undefined, done: Promise.resolve() };
+    const delivery: Delivery = { body, size, platform, deadlineMs, hurry: undefined, done: Promise.resolve() };
     this.#deliveries.add(delivery);
-    this.#sending += spans.length;
+    this.#sending += size;
     delivery.done = this.#deliver(delivery).then(
       (attempt) => this.#settle(delivery, attempt),
       (error: unknown) => this.#settle(delivery, { fault: String(error) }),
@@ -269,28 +262,33 @@ export class OtlpExporter implements Instrumentation {
   }
 
   /** Counts the spans of an ended delivery, once. */
-  #settle(delivery: Delivery, { fault, refused = 0, reason = '' }: Outcome): void {
-    const { spans, platform } = delivery;
+  #settle(delivery: Delivery, { fault, refused }: Outcome): void {
+    const { size, platform } = delivery;
     if (!this.#deliveries.delete(delivery)) return;
-    this.#sending -= spans.length;
-    const failed = fault === undefined ? Math.min(refused, spans.length) : spans.length;
+    this.#sending -= size;
+    const failed = fault === undefined ? Math.min(refused?.count ?? 0, size) : size;
     this.#failed += failed;
-    this.#exported += spans.length - failed;
+    this.#exported += size - failed;
     if (failed === 0) return;
     const what = fault === undefined ? 'were refused by the collector' : 'were not delivered';
-    reportTo(platform, new SpanExportError(`OtlpExporter: ${failed} spans ${what}: ${fault ?? reason}`));
+    reportTo(platform, new SpanExportError(`OtlpExporter: ${failed} spans ${what}: ${fault ?? refused?.reason}`));
   }
 
   /** Sends a batch until the collector accepts it or further attempts are useless. */
   async #deliver(delivery: Delivery): Promise<Outcome> {
-    const { spans, platform } = delivery;
-    const body = toRequestJson(spans, this.#resource);
-    for (let attempt = 1; ; attempt++) {
-      const outcome = await this.#attempt(body, platform);
-      // While the exporter closes, the last attempt follows immediately.
-      if (outcome.retryMs === undefined || attempt === MAX_ATTEMPTS || (this.#isClosed && attempt > 1)) return outcome;
-      const doubled = FIRST_WAIT_MS * 2 ** (attempt - 1);
-      if (!this.#isClosed) await this.#pause(delivery, Math.min(Math.max(doubled, outcome.retryMs), MAX_WAIT_MS));
+    const { body, platform } = delivery;
+    try {
+      for (let attempt = 1; ; attempt++) {
+        const outcome = await this.#attempt(body, platform);
+        // While the exporter closes, the last attempt follows immediately.
+        if (outcome.retryMs === undefined || attempt === MAX_ATTEMPTS || (this.#isClosed && attempt > 1))
+          return outcome;
+        const doubled = FIRST_WAIT_MS * 2 ** (attempt - 1);
+        if (!this.#isClosed) await this.#pause(delivery, Math.min(Math.max(doubled, outcome.retryMs), MAX_WAIT_MS));
+      }
+    } finally {
+      // `fetch` copies the bytes of a body when it is called, by its specification.
+      this.#batch.release(body);
     }
   }
 
@@ -305,7 +303,7 @@ export class OtlpExporter implements Instrumentation {
     });
   }
 
-  async #attempt(body: string, platform: Platform): Promise<Outcome> {
+  async #attempt(body: Uint8Array<ArrayBuffer>, platform: Platform): Promise<Outcome> {
     const limit = new AbortController();
     const endInTime = (): void => limit.abort(new SpanExportError(`no answer within ${this.#timeoutMs} ms`));
     const cancel = platform.schedule(this.#timeoutMs, endInTime);
@@ -318,8 +316,8 @@ export class OtlpExporter implements Instrumentation {
         // The headers may contain a key.
         redirect: 'manual',
       });
-      const answer = await readAnswer(response);
-      if (response.ok) return refusalIn(answer);
+      if (response.ok) return { refused: await readRefusal(response) };
+      await readBytes(response);
       const fault = `the collector answered with status ${response.status}`;
       return RETRYABLE.has(response.status) ? { fault, retryMs: waitOf(response, platform) } : { fault };
     } catch (error) {
@@ -337,38 +335,8 @@ interface Outcome {
   readonly fault?: string;
   /** Minimum wait before the same request may succeed, in milliseconds. Absent if it never can. */
   readonly retryMs?: number;
-  /** Number of spans that the collector refused in an accepted batch. */
-  readonly refused?: number;
-  readonly reason?: string;
-}
-
-/** An operation with its span. */
-class ExportedSpan extends SpanRecord {
-  /** The span of another service that the run belongs to. */
-  readonly remote: RemoteSpan | undefined;
-  readonly #tracestate: string | undefined;
-  readonly #isSampled: boolean;
-  readonly #exporter: OtlpExporter;
-
-  constructor(operation: Operation, parent: ExportedSpan | undefined, settings: SpanSettings, exporter: OtlpExporter) {
-    const headers = operation.kind === 'run' ? operation.traceHeaders : undefined;
-    const remote = parent || !headers ? undefined : remoteSpanOf(headers);
-    super(operation, parent, settings, remote?.traceId);
-    this.remote = remote;
-    this.#tracestate = parent ? parent.#tracestate : remote?.tracestate;
-    this.#isSampled = parent ? parent.#isSampled : remote?.traceFlags !== 0;
-    this.#exporter = exporter;
-  }
-
-  traceHeaders(): TraceHeaders {
-    const traceparent = `00-${this.traceId}-${this.spanId}-0${this.#isSampled ? 1 : 0}`;
-    return this.#tracestate === undefined ? { traceparent } : { traceparent, tracestate: this.#tracestate };
-  }
-
-  override end(end: OperationEnd): void {
-    super.end(end);
-    if (this.#isSampled) this.#exporter.take(this);
-  }
+  /** The spans that the collector refused of an accepted batch. */
+  readonly refused?: RefusedSpans | undefined;
 }
 
 function checkedUrl(url: string): string {
@@ -377,32 +345,6 @@ function checkedUrl(url: string): string {
   throw new ConfigurationError(
     `OtlpExporter: url: expected an address of http or https, got ${JSON.stringify(url)}; write url: 'http://localhost:4318/v1/traces'`,
   );
-}
-
-/** Returns the text of a response; empty if it is too long. */
-async function readAnswer({ body }: Response): Promise<string> {
-  if (!body) return '';
-  const decoder = new TextDecoder();
-  let text = '';
-  for await (const chunk of body) {
-    text += decoder.decode(chunk, { stream: true });
-    if (text.length > MAX_RESPONSE) return '';
-  }
-  return text;
-}
-
-/** Returns the number of refused spans that a response states. The collector accepted the others, even if the response has a warning. */
-function refusalIn(answer: string): Outcome {
-  // Many collectors answer without a body.
-  const parsed = tryParseJson(answer);
-  const partial = isRecord(parsed) ? parsed['partialSuccess'] : undefined;
-  if (!isRecord(partial)) return {};
-  const { rejectedSpans, errorMessage } = partial;
-  // OTLP writes 64-bit numbers as strings in JSON.
-  const refused = Number(rejectedSpans ?? 0);
-  const reason =
-    typeof errorMessage === 'string' && errorMessage !== '' ? errorMessage.slice(0, 500) : 'no reason given';
-  return Number.isInteger(refused) && refused > 0 ? { refused, reason } : {};
 }
 
 function checkedHeaders(headers: Readonly<Record<string, unknown>>): Record<string, string> {

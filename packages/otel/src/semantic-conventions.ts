@@ -46,13 +46,13 @@ export const COST = 'eventloom.cost';
 
 /** The numeric options of a request, with the names of their attributes. */
 export const REQUEST_NUMBERS = [
-  ['temperature', 'gen_ai.request.temperature'],
-  ['topP', 'gen_ai.request.top_p'],
-  ['topK', 'gen_ai.request.top_k'],
-  ['maxOutputTokens', 'gen_ai.request.max_tokens'],
-  ['presencePenalty', 'gen_ai.request.presence_penalty'],
-  ['frequencyPenalty', 'gen_ai.request.frequency_penalty'],
-  ['seed', 'gen_ai.request.seed'],
+  { option: 'temperature', attribute: 'gen_ai.request.temperature' },
+  { option: 'topP', attribute: 'gen_ai.request.top_p' },
+  { option: 'topK', attribute: 'gen_ai.request.top_k' },
+  { option: 'maxOutputTokens', attribute: 'gen_ai.request.max_tokens' },
+  { option: 'presencePenalty', attribute: 'gen_ai.request.presence_penalty' },
+  { option: 'frequencyPenalty', attribute: 'gen_ai.request.frequency_penalty' },
+  { option: 'seed', attribute: 'gen_ai.request.seed' },
 ] as const;
 
 /** Providers of the AI SDK by the first segment of their names, with their names in the conventions. */

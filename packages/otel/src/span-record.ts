@@ -1,4 +1,4 @@
-import type { LlmRequest, LlmResponse, Operation, OperationEnd } from '@eventloom/core';
+import type { BaseLlm, LlmRequest, LlmResponse, Operation, OperationEnd } from '@eventloom/core';
 import { OperationRecord } from '@eventloom/core/internal';
 import type { Attributes, AttributeValue } from '@opentelemetry/api';
 import { capturedInstruction, capturedMessages, capturedResponse, capturedValue } from './captured-content.ts';
@@ -61,7 +61,8 @@ export interface SpanSettings {
  * captured immediately.
  */
 export class SpanRecord extends OperationRecord {
-  readonly provider: string | undefined;
+  /** The model of a model call. */
+  readonly model: BaseLlm | undefined;
   /** The text of the error, if content is captured. */
   errorMessage: string | undefined;
   protected readonly settings: SpanSettings;
@@ -69,14 +70,14 @@ export class SpanRecord extends OperationRecord {
   readonly #content: Attributes | undefined;
   #last: LlmResponse | undefined;
 
-  constructor(operation: Operation, parent: OperationRecord | undefined, settings: SpanSettings, traceId?: string) {
-    super(operation, parent, traceId);
+  constructor(operation: Operation, parent: OperationRecord | undefined, settings: SpanSettings) {
+    super(operation, parent);
     this.settings = settings;
     const { contentLength } = settings;
     if (contentLength !== undefined) this.#content = {};
     if (operation.kind === 'model') {
       const { model, request } = operation;
-      this.provider = providerOf(model);
+      this.model = model;
       this.#numbers = numbersOf(request);
       if (this.#content && contentLength !== undefined) addRequest(this.#content, request, contentLength);
     } else if (operation.kind === 'tool' && this.#content && contentLength !== undefined)
@@ -110,6 +111,11 @@ export class SpanRecord extends OperationRecord {
     const { input = 0, output = 0, cached = 0 } = this.tokens;
     const { cachedInput = price.input } = price;
     return ((input - cached) * price.input + cached * cachedInput + output * price.output) / 1_000_000;
+  }
+
+  /** Name of the service that the model calls. */
+  get provider(): string | undefined {
+    return this.model && providerOf(this.model);
   }
 
   /** Passes on the attributes that the conventions name for decisions of samplers. */
@@ -153,7 +159,8 @@ export class SpanRecord extends OperationRecord {
 
   /** Passes on the provider of a model, if it is known. */
   describeProvider(add: AddAttribute): void {
-    if (this.provider !== undefined) add(PROVIDER_NAME, this.provider);
+    const { provider } = this;
+    if (provider !== undefined) add(PROVIDER_NAME, provider);
   }
 
   /** Passes on the attributes that are this operation's own when it starts. */
@@ -177,13 +184,14 @@ export class SpanRecord extends OperationRecord {
   }
 
   #describeReply(add: AddAttribute): void {
-    const { firstChunkMs, cost } = this;
+    const { firstChunkMs } = this;
     if (this.hasChunks) add(REQUEST_STREAM, true);
     if (firstChunkMs !== undefined) add(RESPONSE_TIME_TO_FIRST_CHUNK, firstChunkMs / 1000);
     if (this.responseModel !== undefined) add(RESPONSE_MODEL, this.responseModel);
     if (this.finishReason !== undefined) add(RESPONSE_FINISH_REASONS, [this.finishReason.toLowerCase()]);
     if (!this.usage) return;
-    const { input, output, cached, thoughts } = this.tokens;
+    const { tokens, cost } = this;
+    const { input, output, cached, thoughts } = tokens;
     if (input !== undefined) add(USAGE_INPUT_TOKENS, input);
     if (output !== undefined) add(USAGE_OUTPUT_TOKENS, output);
     if (cached !== undefined) add(USAGE_CACHE_READ_INPUT_TOKENS, cached);
@@ -197,7 +205,7 @@ type AddAttribute = (name: string, value: AttributeValue) => void;
 
 function numbersOf({ config }: LlmRequest): [name: string, value: number][] | undefined {
   let numbers: [string, number][] | undefined;
-  for (const [option, attribute] of REQUEST_NUMBERS) {
+  for (const { option, attribute } of REQUEST_NUMBERS) {
     const value = config[option];
     if (typeof value === 'number') (numbers ??= []).push([attribute, value]);
   }

@@ -10,6 +10,7 @@ import {
   AGENT_CLOSE_MS,
   type Execution,
   isBaseAgent,
+  type ObservedOperation,
   observeGenerator,
   otherWork,
   reportUnlessStopped,
@@ -39,6 +40,8 @@ export class AgentDriver implements AgentEvents {
   /** The context of the agent that has control. Read-only for others. */
   context: InvocationContext;
   #events: AgentEvents | undefined;
+  /** Observes the agent that has control. */
+  #operation: ObservedOperation | undefined;
   /** True while an agent works on its next event, false while its generator waits at a yield. */
   #isWorking = false;
   /** `running` from the first `next` on, `done` once the last agent has ended. Read-only for others. */
@@ -71,18 +74,18 @@ export class AgentDriver implements AgentEvents {
     if (this.state === 'done') return Promise.resolve(DONE);
     const { progress } = this.context;
     if (progress.ended && !progress.endsItself) return this.return();
-    const events = (this.#events ??= startAgent(this.context));
+    const events = (this.#events ??= this.#startAgent());
     this.#isWorking = true;
     this.state = 'running';
     return events.next().then(this.#onStep, this.#onFailure);
   }
 
   /**
-   * Ends the driver after an event that the agent announced as its last: no code follows it, so the agent is not asked
-   * again. An observed agent is, because the end of its generator ends its operation.
+   * Ends the driver, and the agent's operation, after an event that the agent announced as its last: no code follows it,
+   * so the agent is not asked again.
    */
   endAfterLastEvent(): void {
-    if (this.context.invocation.operations) return;
+    this.#operation?.succeed();
     this.state = 'done';
   }
 
@@ -142,6 +145,16 @@ export class AgentDriver implements AgentEvents {
     throw error;
   };
 
+  #startAgent(): AgentEvents {
+    const { context } = this;
+    const { agent, progress, abortGuard, invocation } = context;
+    const run = progress.shouldYieldToEventLoop() ? runAfterYielding : undefined;
+    const { operations } = invocation;
+    this.#operation = operations && agent.isObserved ? operations.start({ kind: 'agent', context }) : undefined;
+    if (!this.#operation) return run ? run(context) : agent.runIn(context);
+    return observeGenerator(this.#operation, abortGuard, () => (run ? run(context) : agent.runIn(context)));
+  }
+
   /** Starts the agent that the ended agent transferred to. Ends the driver if there is no transfer. */
   #transfer(): MaybePromise<EventResult> {
     const from = this.context;
@@ -192,15 +205,6 @@ function unknownTarget({ agent, invocation }: InvocationContext, name: string): 
   return new ConfigurationError(
     `agent "${agent.name}": requested a transfer to "${name}", but no agent of the tree has that name${advice}`,
   );
-}
-
-function startAgent(context: InvocationContext): AgentEvents {
-  const { invocation, agent, progress } = context;
-  const run = progress.shouldYieldToEventLoop() ? runAfterYielding : undefined;
-  const { operations } = invocation;
-  const operation = operations && agent.isObserved ? operations.start({ kind: 'agent', context }) : undefined;
-  if (!operation) return run ? run(context) : agent.runIn(context);
-  return observeGenerator(operation, context.abortGuard, () => (run ? run(context) : agent.runIn(context)));
 }
 
 /**

@@ -217,6 +217,12 @@ test('chunks are reported as responses, and a reader that stops ends each operat
   expect(recorder.spans[2]?.responses).toBe(1);
 });
 
+test('an agent has succeeded when its last event is stored, even if the reader stops at this event', async () => {
+  const { recorder, start } = await setUp(scripted('bot', ['done']));
+  for await (const _ of start()) break;
+  expect(recorder.lines).toEqual(['run < -: ok', 'agent bot < run: ok', 'model of bot < agent bot: ok']);
+});
+
 test('an abort ends operations whose agents, models and tools ignore it', async () => {
   const gate = new Gate();
   const stuck = new FunctionTool({ name: 'stuck', description: 'Waits.', execute: () => gate.pass() });

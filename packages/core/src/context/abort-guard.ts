@@ -13,13 +13,16 @@ export class AbortGuard {
   readonly signal: AbortSignal = this.#controller.signal;
   #waiting: Set<(error: RunAbortedError) => void> | undefined;
   #forks: Set<AbortGuard> | undefined;
-  #watched: Set<ObservedOperation> | undefined;
+  /** The watched operations, in the order in which they started. */
+  #watched: ObservedOperation[] | undefined;
 
   /** Fires the signal, ends every wait and watched operation, and aborts the forks. A second abort changes nothing. */
   abort(reason: unknown): void {
     if (this.signal.aborted) return;
     this.#controller.abort(reason);
-    for (const operation of this.#watched ?? []) operation.leave();
+    const watched = this.#watched ?? [];
+    this.#watched = undefined;
+    for (const operation of watched) operation.leave();
     const error = this.error();
     for (const reject of this.#waiting ?? []) reject(error);
     this.#waiting = undefined;
@@ -42,12 +45,15 @@ export class AbortGuard {
 
   /** Leaves an operation when the guard fires. A listener of the signal would cost a turn several times as much. */
   watch(operation: ObservedOperation): void {
-    (this.#watched ??= new Set()).add(operation);
+    (this.#watched ??= []).push(operation);
   }
 
   /** Releases an operation that has ended. */
   unwatch(operation: ObservedOperation): void {
-    this.#watched?.delete(operation);
+    const watched = this.#watched;
+    // Most operations end in the reverse order: those that an operation starts end before it.
+    if (watched?.at(-1) === operation) watched.pop();
+    else watched?.splice(watched.indexOf(operation), 1);
   }
 
   /**

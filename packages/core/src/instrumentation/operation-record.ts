@@ -42,8 +42,8 @@ export class OperationRecord implements ActiveOperation {
   status: 'running' | OperationEnd['status'] = 'running';
   /** Code of the error, or the name of its class. */
   errorType: string | undefined;
-  /** Time from the start to the first response of a model. */
-  firstResponseMs: number | undefined;
+  /** The time to the first chunk of a streamed reply, or to the first response of a live connection, in milliseconds. */
+  firstChunkMs: number | undefined;
   hasChunks = false;
   responseModel: string | undefined;
   finishReason: string | undefined;
@@ -51,8 +51,7 @@ export class OperationRecord implements ActiveOperation {
   #traceId: string | undefined;
   #spanId: string | undefined;
 
-  /** @param traceId 32 hexadecimal digits. Default: that of the parent, or a random one */
-  constructor(operation: Operation, parent: OperationRecord | undefined, traceId?: string) {
+  constructor(operation: Operation, parent: OperationRecord | undefined) {
     const { kind } = operation;
     const place = placeOf(operation);
     const { agent, invocation, platform } = place;
@@ -71,7 +70,6 @@ export class OperationRecord implements ActiveOperation {
     this.isResumed = kind === 'run' && operation.resumed;
     this.isLive = kind === 'model' && operation.live;
     this.startMs = platform.now();
-    this.#traceId = traceId;
   }
 
   /**
@@ -108,18 +106,13 @@ export class OperationRecord implements ActiveOperation {
     };
   }
 
-  /** The time to the first chunk of a streamed reply, in milliseconds; undefined without one. */
-  get firstChunkMs(): number | undefined {
-    return this.hasChunks || this.isLive ? this.firstResponseMs : undefined;
-  }
-
   run<T>(step: () => T): T {
     return step();
   }
 
   response(response: LlmResponse): void {
-    this.firstResponseMs ??= this.platform.now() - this.startMs;
     const { usageMetadata, modelVersion, errorCode, finishReason } = response;
+    if (response.partial === true || this.isLive) this.firstChunkMs ??= this.platform.now() - this.startMs;
     if (response.partial === true) this.hasChunks = true;
     else if (finishReason !== undefined) this.finishReason = finishReason;
     if (usageMetadata) this.usage = this.isLive ? sumOf(this.usage, usageMetadata) : usageMetadata;
