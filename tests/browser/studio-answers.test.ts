@@ -181,7 +181,7 @@ describe('an answer', () => {
     const focused = () => page.evaluate<string>('document.activeElement.name || document.activeElement.textContent');
     await line(1).getByLabel('product').fill('apple');
     await add.press('Enter');
-    expect(await focused()).toBe('./lines/1/product');
+    await expect.poll(focused).toBe('./lines/1/product');
     await page.keyboard.type('cherry');
     await line(2).getByLabel('count').fill('7');
     await add.press('Enter');
@@ -197,7 +197,7 @@ describe('an answer', () => {
     await line(2).getByRole('alert').waitFor();
     expect(await form.getByRole('alert').count()).toBe(1);
     await form.getByRole('button', { name: 'Remove lines 2' }).press('Enter');
-    expect(await focused()).toBe('Remove lines 2');
+    await expect.poll(focused).toBe('Remove lines 2');
     expect(await line(2).getByLabel('product').inputValue()).toBe('bread');
     expect(await form.getByRole('alert').count()).toBe(0);
     await form.getByRole('button', { name: 'Send' }).click();
@@ -226,14 +226,14 @@ describe('an answer', () => {
     await page.locator('.composer').getByRole('button', { name: 'Send' }).waitFor();
     expect(await form.getByLabel('at').inputValue()).not.toBe('');
     await group('shipping').getByRole('button', { name: 'Add shipping' }).press('Enter');
-    expect(await focused()).toBe('./shipping/street');
+    await expect.poll(focused).toBe('./shipping/street');
     expect(await group('shipping').getByLabel('country').inputValue()).toBe('IT');
     await group('billing').getByRole('button', { name: 'Add billing' }).press('Enter');
     await group('billing').getByRole('button', { name: 'Remove billing' }).press('Enter');
-    expect(await focused()).toBe('./billing#');
+    await expect.poll(focused).toBe('./billing#');
     await form.getByRole('button', { name: 'Send' }).click();
     await expect.poll(() => form.getByRole('alert').count()).toBe(4);
-    expect(await focused()).toBe('./shipping/street');
+    await expect.poll(focused).toBe('./shipping/street');
     await page.keyboard.type('Via Roma 1');
     await form.getByLabel('Kind of payment').selectOption('cash');
     await group('payment').getByLabel('isExact').selectOption('false');

@@ -51,11 +51,14 @@ describe('the page', () => {
   });
 
   test('shows markup of a model as text, and loads no picture of another server', async () => {
-    const { page, errors } = await open([
-      {
-        text: '<img src=x onerror="document.title=1"> ![map](https://example.com/map.png) [go](javascript:alert(1)) **bold**\n\n- [x] done\n\n---\n\n> quoted\n\n```sql\nSELECT 1;\n```',
-      },
-    ]);
+    const { page, errors } = await open(
+      [
+        {
+          text: '<img src=x onerror="document.title=1"> ![map](https://example.com/map.png) [go](javascript:alert(1)) **bold**\n\n- [x] done\n\n---\n\n> quoted\n\n```sql\nSELECT 1;\n```',
+        },
+      ],
+      { permissions: ['clipboard-read', 'clipboard-write'] },
+    );
     const asked: string[] = [];
     page.on('request', (request) => asked.push(new URL(request.url()).hostname));
     await send(page, 'Hi');
@@ -69,7 +72,6 @@ describe('the page', () => {
     // A line between paragraphs is as wide as the message.
     expect((await page.getByRole('log').locator('hr').boundingBox())?.width).toBeGreaterThan(400);
     const block = page.locator('.code-block', { hasText: 'sql' });
-    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await block.getByRole('button', { name: 'Copy' }).click();
     await block.getByRole('button', { name: 'Copied' }).waitFor();
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe('SELECT 1;\n');
@@ -446,7 +448,7 @@ describe('a trace', () => {
         { gate: first, calls: [{ name: 'look' }] },
         { chunks: ['The sky ', second, 'is blue.'], response },
       ],
-      { tools: [look], hasSpans: true },
+      { tools: [look], hasSpans: true, permissions: ['clipboard-read', 'clipboard-write'] },
     );
     const bars = page.locator('.waterfall > li');
     const labels = (kind = ''): Promise<string[]> =>
@@ -479,7 +481,6 @@ describe('a trace', () => {
     expect(await violations(page)).toEqual([]);
     await keepPicture(page, 'trace-row');
     await bars.last().getByRole('button').first().click();
-    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     const reply = page.getByRole('article').filter({ hasText: 'The sky is blue.' });
     await reply.getByRole('button', { name: 'Copy' }).click();
     await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toBe('The sky is blue.');

@@ -286,7 +286,7 @@ test('a person signs in with a token that only the server can read, and sees the
 
 test('the page works where the browser has no functions of secure origins', async () => {
   const { page, url, errors } = await open([]);
-  await page.context().addInitScript(`
+  await page.addInitScript(`
     Object.defineProperty(Crypto.prototype, 'randomUUID', { value: undefined });
     delete Navigator.prototype.clipboard;
     delete Navigator.prototype.mediaDevices;`);
