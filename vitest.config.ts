@@ -85,7 +85,10 @@ export default defineConfig({
           name: 'node',
           include: [...processTests, ...unitTests],
           exclude: [...configDefaults.exclude, 'tests/packages/**', '**/*.workers.test.ts'],
-          globalSetup: ['tests/runtimes/postgres/provide-postgres.ts'],
+          globalSetup: [
+            'tests/runtimes/postgres/provide-postgres.ts',
+            'tests/runtimes/clients/provide-clients-worker.ts',
+          ],
           setupFiles: ['tests/runtimes/node/reset-modules.ts'],
           // Node loads the modules, as it does for users, and no transformed copies: that saves a tenth of the processor time.
           experimental: { viteModuleRunner: false, nodeLoader: false },

@@ -21,7 +21,7 @@ describe.each(places)('AdkApiClient of @google/adk-devtools against %s', (_place
   }
 
   async function open(appName: string) {
-    const key = { appName, userId: 'ann', sessionId: crypto.randomUUID() };
+    const key = { appName, userId: 'api-client', sessionId: crypto.randomUUID() };
     await client.createSession({ ...key, state: { mood: 'good' } });
     const send = (newMessage: RunRequest['newMessage'], streaming = true): Promise<Said[]> =>
       run({ ...key, newMessage, streaming });
@@ -119,7 +119,7 @@ describe.each(places)('AdkApiClient of @google/adk-devtools against %s', (_place
   });
 
   test('throws an error if the server refuses a request', async () => {
-    const missing = { appName: 'plain', userId: 'ann', sessionId: 'missing' };
+    const missing = { appName: 'plain', userId: 'api-client', sessionId: 'missing' };
     await expect(run({ ...missing, newMessage: 'hi' })).rejects.toThrow(/missing/);
   });
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { places, type Started } from './servers.ts';
 
-const SESSIONS = '/apps/plain/users/ann/sessions';
+const SESSIONS = '/apps/plain/users/routes/sessions';
 const SESSION = `${SESSIONS}/routes`;
 const DEV = '/dev/apps/plain';
 
@@ -17,7 +17,7 @@ describe.each(places)('every request that the sources of adk-web make to %s', (_
     server = await start();
     await send('POST', SESSION);
     const newMessage = { role: 'user', parts: [{ text: 'call save' }] };
-    const run = await send('POST', '/run', { appName: 'plain', userId: 'ann', sessionId: 'routes', newMessage });
+    const run = await send('POST', '/run', { appName: 'plain', userId: 'routes', sessionId: 'routes', newMessage });
     const events = (await run.json()) as { readonly id: string }[];
     eventId = events[0]?.id ?? '';
   });
@@ -32,9 +32,9 @@ describe.each(places)('every request that the sources of adk-web make to %s', (_
     ['GET', `${SESSION}/artifacts/note.txt/versions/0`],
     ['GET', `${DEV}/build_graph`],
     ['GET', `${DEV}/build_graph_image`],
-    ['GET', `${DEV}/debug/trace/session/routes?user_id=ann`],
-    ['GET', `${DEV}/debug/trace/{event}?user_id=ann`],
-    ['GET', `${DEV}/users/ann/sessions/routes/events/{event}/graph`],
+    ['GET', `${DEV}/debug/trace/session/routes?user_id=routes`],
+    ['GET', `${DEV}/debug/trace/{event}?user_id=routes`],
+    ['GET', `${DEV}/users/routes/sessions/routes/events/{event}/graph`],
     ['GET', `${DEV}/builder?ts=1`],
     ['GET', `${DEV}/builder?ts=1&tmp=true`],
     ['GET', `${DEV}/builder?ts=1&file_path=root_agent.yaml&tmp=true`],

@@ -20,31 +20,38 @@ afterAll(() => browser.close());
 
 describe.each(places)('useAdkRuntime of assistant-ui in a browser against %s', (_place, start) => {
   let server: Started;
+  /** The pages share it and its empty page, and with them a process, which compiles the script once. */
+  let context: Awaited<ReturnType<Browser['newContext']>>;
   let page: Page;
   const faults: string[] = [];
   beforeAll(async () => {
     server = await start();
-  });
-  afterEach(async () => {
-    await page.close();
-    expect(faults.splice(0)).toEqual([]);
-  });
-  afterAll(() => server.stop());
-
-  /** Opens the page on an app. It is served from the server's own origin. */
-  async function open(appName: string): Promise<void> {
-    page = await browser.newPage();
-    page.setDefaultTimeout(120_000);
-    page.on('pageerror', ({ message }) => faults.push(message));
-    await page.route(`${server.url}/page.js`, (route) =>
+    context = await browser.newContext();
+    await context.newPage();
+    await context.route(`${server.url}/page.js`, (route) =>
       route.fulfill({ body: script, contentType: 'text/javascript' }),
     );
-    await page.route(`${server.url}/page?*`, (route) =>
+    await context.route(`${server.url}/page?*`, (route) =>
       route.fulfill({
         body: '<div id="root"></div><script type="module" src="/page.js"></script>',
         contentType: 'text/html',
       }),
     );
+  });
+  afterEach(async () => {
+    await page.close();
+    expect(faults.splice(0)).toEqual([]);
+  });
+  afterAll(async () => {
+    await context.close();
+    await server.stop();
+  });
+
+  /** Opens the page on an app. It is served from the server's own origin. */
+  async function open(appName: string): Promise<void> {
+    page = await context.newPage();
+    page.setDefaultTimeout(120_000);
+    page.on('pageerror', ({ message }) => faults.push(message));
     await page.goto(`${server.url}/page?app=${appName}`);
     await page.getByRole('button', { name: 'Send' }).waitFor();
   }

@@ -19,7 +19,7 @@ import { createElement as h, type ReactElement, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 
 const appName = new URLSearchParams(location.search).get('app') ?? '';
-const userId = 'ann';
+const userId = 'hook';
 const { adapter, load } = createAdkSessionAdapter({ apiUrl: location.origin, appName, userId });
 const stream = createAdkStream({ api: location.origin, appName, userId });
 

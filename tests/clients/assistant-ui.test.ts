@@ -21,7 +21,7 @@ describe.each(places)('the parts of the assistant-ui runtime for the ADK against
   afterAll(() => server.stop());
 
   async function open(appName: string) {
-    const userId = 'ann';
+    const userId = 'parts';
     const { adapter, load, artifacts } = createAdkSessionAdapter({ apiUrl: server.url, appName, userId });
     const { remoteId, externalId } = await adapter.initialize('thread');
     const stream = createAdkStream({ api: server.url, appName, userId });

@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { InMemoryArtifactService } from '@eventloom/artifacts';
 import { dev, SpanStore } from '@eventloom/dev';
@@ -8,10 +6,13 @@ import { liveEndpoint } from '@eventloom/live/server';
 import { createServer } from '@eventloom/server';
 import { serve } from '@eventloom/server/node';
 import { InMemorySessionService } from '@eventloom/sessions';
-import { startDevServer } from '../runtimes/dev-server.ts';
+import { inject } from 'vitest';
 import { createRunners } from './agent.ts';
 
-/** A server with the apps `plain` and `resumable`, with the same agent, and `voice` and `bidi-demo` for calls. */
+/**
+ * A server with the apps `plain` and `resumable`, with the same agent, and `voice` and `bidi-demo` for calls. Other files may use it at the
+ * same time, so each has a user of its own.
+ */
 export interface Started {
   readonly url: string;
   stop(): Promise<void>;
@@ -35,14 +36,12 @@ async function startOnNode(): Promise<Started> {
   return { url: server.url, stop: () => server.shutDown() };
 }
 
+/** Asks for the Worker that all files share. */
 async function startOnWorkerd(): Promise<Started> {
-  const persistTo = mkdtempSync(join(tmpdir(), 'eventloom-clients-'));
-  const server = await startDevServer(import.meta.dirname, { persistTo });
-  const stop = async (): Promise<void> => {
-    await server.stop();
-    rmSync(persistTo, { recursive: true });
-  };
-  return { url: server.origin, stop };
+  const response = await fetch(inject('clientsWorker'));
+  const text = await response.text();
+  if (!response.ok) throw new TypeError(text);
+  return { url: text, stop: () => Promise.resolve() };
 }
 
 /** The places where the servers of the tests run. */
