@@ -60,39 +60,53 @@ const PAGE = { viewport: { width: 1440, height: 900 }, reducedMotion: 'reduce' }
 /**
  * Opens one browser for the tests of a file, and after each test closes everything that the test opened.
  *
- * The first page of each test is opened in the same context and, by `open`, at the same address: the process of those pages compiles the
- * script of Studio once, which saves a third of the processor time of a short test. What the pages stored is deleted after each test. Other
- * pages have contexts of their own, as if each were in a browser of its own.
+ * Each page of a test has a context of its own, as if it were in a browser of its own. The first pages of all tests have the same context
+ * and, by `open`, the same address, and so have the second ones: a process compiles the script of Studio once, which saves a third of the
+ * processor time of a short test. What the pages stored is deleted after each test.
  */
 export function useStudio() {
   let browser: Browser;
-  let context: BrowserContext;
-  let storage: CDPSession;
   let port: number;
   const servers: NodeServer[] = [];
   const pages: Page[] = [];
+  /** The number of pages that the test has opened in those contexts. */
+  let opened = 0;
+  /** The contexts of the first pages of tests, of the second ones, and so on. */
+  const contexts: { readonly context: BrowserContext; readonly storage: CDPSession }[] = [];
   const origins = new Set<string>();
   beforeAll(async () => {
     execFileSync(process.execPath, [join(root, 'scripts/build-studio.ts')]);
     [browser, port] = await Promise.all([openBrowser(), freePort()]);
-    context = await browser.newContext(PAGE);
-    // An empty page: the process ends with the last page of the context.
-    storage = await context.newCDPSession(await context.newPage());
   });
   afterEach(async () => {
     await Promise.all(pages.splice(0).map((page) => page.close()));
     await Promise.all(servers.splice(0).map((server) => server.shutDown()));
-    for (const origin of origins) await storage.send('Storage.clearDataForOrigin', { origin, storageTypes: 'all' });
+    for (const origin of origins)
+      for (const { storage } of contexts)
+        await storage.send('Storage.clearDataForOrigin', { origin, storageTypes: 'all' });
     origins.clear();
+    opened = 0;
   });
   afterAll(() => browser.close());
 
+  /** Opens a page in the context of the pages that are their test's first, or second, and so on. */
+  async function openPage(index: number): Promise<Page> {
+    let kept = contexts[index];
+    if (!kept) {
+      const context = await browser.newContext(PAGE);
+      // An empty page: the process ends with the last page of the context.
+      kept = { context, storage: await context.newCDPSession(await context.newPage()) };
+      contexts[index] = kept;
+    }
+    return kept.context.newPage();
+  }
+
   /** Opens an address. @returns the page, and the errors that it writes */
   async function visit(url: string, { viewport = PAGE.viewport, ...options }: BrowserContextOptions = {}) {
-    const isShared = pages.length === 0 && Object.keys(options).length === 0;
-    const page = await (isShared ? context.newPage() : browser.newPage({ ...PAGE, viewport, ...options }));
+    const isKept = Object.keys(options).length === 0;
+    const page = await (isKept ? openPage(opened++) : browser.newPage({ ...PAGE, viewport, ...options }));
     pages.push(page);
-    if (isShared) {
+    if (isKept) {
       origins.add(new URL(url).origin);
       if (viewport && viewport !== PAGE.viewport) await page.setViewportSize(viewport);
     }

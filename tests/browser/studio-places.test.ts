@@ -179,7 +179,7 @@ test('an earlier moment has its active agent, its request and the versions of it
   const approve = log.getByRole('button', { name: 'Approve', exact: true });
   await approve.waitFor();
   await expect.poll(() => approve.isDisabled()).toBe(true);
-  await page.locator('.agent[data-active=true]').waitFor({ state: 'detached' });
+  await expect.poll(() => page.locator('.agent[data-active=true]').count()).toBe(0);
   expect(await violations(page)).toEqual([]);
   await keepPicture(page, 'earlier-request');
   expect(errors).toEqual([]);
@@ -390,7 +390,7 @@ test('an agent that is called as a tool is highlighted while it works, and stays
   await expect.poll(() => page.locator('.agent[data-seen=true] b').allTextContents()).toEqual(['helper', 'checker']);
   gate.open();
   await page.getByRole('log').getByText('Done.').waitFor();
-  await page.locator('.agent[data-active=true]').waitFor({ state: 'detached' });
+  await expect.poll(() => page.locator('.agent[data-active=true]').count()).toBe(0);
   await expect.poll(() => page.locator('.agent[data-seen=true] b').allTextContents()).toEqual(['helper', 'checker']);
   expect(errors).toEqual([]);
 });
