@@ -131,7 +131,8 @@ async function faultsOfSession(stored: StoredSession, calls: readonly Answer[]):
 function looseEndsOf({ session, events, openRuns }: StoredSession): Promise<LooseEnd[]> {
   const run = { ...session, resumable: true, attempts: 1, heldUntilMs: 0 };
   const read = {
-    listEvents: () => Promise.resolve({ events: [...events] }),
+    listEvents: ({ order }: { readonly order?: 'asc' | 'desc' | undefined }) =>
+      Promise.resolve({ events: order === 'desc' ? events.toReversed() : [...events] }),
     listOpenRuns: () => Promise.resolve({ runs: openRuns.map((invocationId) => ({ ...run, invocationId })) }),
   };
   return findLooseEnds(read, session);
