@@ -9,7 +9,7 @@ const FIRST_EVENTS = 40;
 const NEWEST_EVENTS = 20;
 /** Maximum length of a title and of the text around a match, in characters. */
 const MAX_TITLE = 80;
-/** Number of characters before a match. */
+/** Number of characters before a match, and of further ones back to the beginning of a word. */
 const BEFORE = 12;
 
 /** A session in the list. */
@@ -76,9 +76,15 @@ async function describe(
   for (const event of events) {
     const text = searchedText(event);
     const at = text.toLowerCase().indexOf(word);
-    if (at >= 0) return { ...listed, found: text.slice(Math.max(0, at - BEFORE), at + MAX_TITLE - BEFORE).trim() };
+    if (at >= 0) return { ...listed, found: textAround(text, at) };
   }
   return undefined;
+}
+
+function textAround(text: string, at: number): string {
+  const from = Math.max(0, at - BEFORE);
+  const word = text.lastIndexOf(' ', from) + 1;
+  return text.slice(from - word <= BEFORE ? word : from, at + MAX_TITLE - BEFORE).trim();
 }
 
 /** Returns the first message of the user that was not rewound; an object without `title` if there is none. */
