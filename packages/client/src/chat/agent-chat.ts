@@ -116,7 +116,9 @@ export class AgentChat {
 
   /**
    * Reads the session once the messages before have been sent, or after 5 seconds, and follows its newest run if that is in progress.
-   * A session that does not exist is shown as empty. Resolves when the run has ended.
+   * A session that does not exist is shown as empty. After the first time only the newest 50 events are read if they continue those that
+   * were read before: a session that was deleted and created again with the same newest 50 events keeps its older ones. Resolves when the
+   * run has ended.
    */
   async load(): Promise<void> {
     await this.#do('loading', async (signal) => {

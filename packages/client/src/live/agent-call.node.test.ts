@@ -8,7 +8,7 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { Gate, ScriptedLiveModel, type ScriptedLiveStep } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { afterEach, expect, test } from 'vitest';
-import { EventloomClient } from '../index.ts';
+import { EventloomClient, ServerError } from '../index.ts';
 import { AgentCall, type AgentCallOptions, LiveCall } from './index.ts';
 
 let server: NodeServer | undefined;
@@ -134,6 +134,19 @@ test('a call whose first connection is lost before it was open waits until the s
   call.close();
   await call.ended;
   expect(call.snapshot.error).toBeUndefined();
+});
+
+test('a call that a busy server refused ends if somebody else has its session', async () => {
+  const refusals = ['SERVER_BUSY', 'SESSION_BUSY'];
+  const { call } = await open([], [], {
+    retry: { firstDelayMs: 0, maxDelayMs: 0, attempts: 1000 },
+    connect: () => {
+      throw new ServerError('refused', { status: 503, serverCode: refusals.shift() });
+    },
+  });
+  await call.ended;
+  expect(call.snapshot.error).toMatchObject({ serverCode: 'SESSION_BUSY' });
+  expect(refusals).toEqual([]);
 });
 
 test('a call ends with the reason if the server refuses it, and is not opened again', async () => {

@@ -52,6 +52,8 @@ export class AgentCall {
   #call: LiveCall | undefined;
   /** Number of attempts in a row that did not open a call. */
   #failures = 0;
+  /** True once the call was open, or a connection was lost: the server may still keep that, and the session with it. */
+  #mayBeKept = false;
 
   /** Opens the call. @throws ConfigurationError for an invalid or unknown option */
   constructor(session: ClientSession, options: AgentCallOptions) {
@@ -117,6 +119,7 @@ export class AgentCall {
         break;
       } catch (thrown) {
         error = thrown instanceof Error ? thrown : new Error(String(thrown));
+        this.#mayBeKept ||= ConnectionLostError.isInstance(error);
         if (!this.#mayBeOpenedAgain(error) || ++this.#failures >= attempts) break;
       }
       if (this.#snapshot.status === 'open') this.#set({ status: 'reconnecting' });
@@ -130,7 +133,7 @@ export class AgentCall {
   #mayBeOpenedAgain(error: Error): boolean {
     if (!ServerError.isInstance(error)) return ConnectionLostError.isInstance(error);
     const { serverCode } = error;
-    return TEMPORARY.test(serverCode) || (serverCode === 'SESSION_BUSY' && this.#failures > 0);
+    return TEMPORARY.test(serverCode) || (serverCode === 'SESSION_BUSY' && this.#mayBeKept);
   }
 
   /** Reads a call to its end. */
@@ -139,6 +142,7 @@ export class AgentCall {
     let unread: Event[] | undefined = [];
     const load = async (): Promise<void> => {
       this.#failures = 0;
+      this.#mayBeKept = true;
       this.#call = call;
       this.#set({ status: 'open', error: undefined });
       try {
