@@ -178,10 +178,13 @@ test('a signal used for many runs keeps no listeners', async () => {
   const { signal } = controller;
   const counted = new Proxy(signal, {
     get(target, key): unknown {
-      if (key === 'addEventListener') listeners++;
-      if (key === 'removeEventListener') listeners--;
       const value: unknown = Reflect.get(target, key, target);
-      return typeof value === 'function' ? value.bind(target) : value;
+      if (typeof value !== 'function') return value;
+      return (...params: unknown[]): unknown => {
+        if (key === 'addEventListener') listeners++;
+        if (key === 'removeEventListener') listeners--;
+        return Reflect.apply(value, target, params);
+      };
     },
   });
   for (let run = 0; run < 3; run++) await runner.run({ ...hi, abortSignal: counted });

@@ -52,12 +52,14 @@ test('checkOptions suggests the first option if the caller has no example', () =
   expect(() => checkOptions('tool', rules, [])).toThrow("got a list; write { path: 'sessions.db' }");
 });
 
-test('checkOptions refuses an object without the property that its rule names, such as a controller in place of its signal', () => {
+test('checkOptions refuses an object without the method that its rule names, such as a controller in place of its signal', () => {
   const rules = { abortSignal: ABORT_SIGNAL_RULE };
   const controller = new AbortController();
   expect(() => checkOptions('runAsync', rules, { abortSignal: controller })).toThrow(
     'runAsync: abortSignal: expected an AbortSignal, got an object of the class AbortController; write abortSignal: controller.signal',
   );
+  for (const abortSignal of [{}, { aborted: 'no' }, { addEventListener: null }])
+    expect(() => checkOptions('runAsync', rules, { abortSignal })).toThrow('expected an AbortSignal');
   expect(() => checkOptions('runAsync', rules, { abortSignal: controller.signal })).not.toThrow();
 });
 

@@ -56,7 +56,7 @@ interface OptionRule<K extends string = string> {
   readonly isInteger?: boolean;
   readonly min?: number;
   readonly max?: number;
-  /** A property that an object must have, such as a method of a service. */
+  /** A method that an object must have, such as one of a service. */
   readonly has?: string;
   /** Describes the valid values in errors, in place of the kind: `a session service`. */
   readonly wanted?: string;
@@ -151,7 +151,8 @@ function isValid(rule: string | OptionRule, value: unknown): boolean {
   if (typeof rule !== 'object') return rule.includes(kind);
   if (!rule.is.includes(kind)) return false;
   const { oneOf, isInteger = false, min = -Infinity, max = Infinity, has } = rule;
-  if (has !== undefined && kind === 'object') return (value as Readonly<Record<string, unknown>>)[has] !== undefined;
+  if (has !== undefined && kind === 'object')
+    return typeof (value as Readonly<Record<string, unknown>>)[has] === 'function';
   if (oneOf) return oneOf.includes(value as string);
   return typeof value !== 'number' || (value >= min && value <= max && (!isInteger || Number.isInteger(value)));
 }
@@ -181,7 +182,7 @@ export function checkDriver(service: string, driver: unknown, method: string, ex
 /** The rule for an `abortSignal`. It refuses an AbortController. */
 export const ABORT_SIGNAL_RULE: OptionRule<'object'> = {
   is: 'object',
-  has: 'aborted',
+  has: 'addEventListener',
   wanted: 'an AbortSignal',
   write: 'controller.signal',
 };
