@@ -21,8 +21,8 @@ const bundles = [
   // asks, and of their answers, is 0.3 kB. Responses that belong to no call that it reads are dropped, and late ones refused: 0.1 kB.
   { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 110_400 },
   // The aim is 80 kB. Without live runs, which a server takes as an option. It grows with the runtime. A cancelled copy of a request says
-  // which run to follow: 0.1 kB. The requests of a user wait for each other: 0.5 kB.
-  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 167_500 },
+  // which run to follow: 0.1 kB. The requests of a user wait for each other: 0.6 kB.
+  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 167_700 },
   // The limit is 8 kB of 1,024 bytes each: 8.2 kB of 1,000, which are printed here and stand in the guides.
   { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
   // With the state of a chat, which sends messages to their end, reads several runs, and finds what other pages wrote between its own
@@ -44,7 +44,7 @@ const bundles = [
   // Without @opentelemetry/api, which applications install. 2 kB are the exporter's own writer of protobuf: JSON costs a turn more.
   { name: 'spans and metrics', entry: 'packages/otel/src/index.ts', budget: 14_900 },
   // The aim is 185 kB. It grows with the runtime and the server. Studio, its spans and an agent for those who have no key are 9 kB of it.
-  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 267_300 },
+  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 267_500 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');

@@ -127,7 +127,11 @@ function addPath<Server extends FrontContext>(
     const user = route.isPublic ? undefined : (caller ?? (await identify?.(req.raw)));
     const request = new ServerRequest(server, context, user, caller !== undefined);
     try {
-      if (request.quota.place) await request.quota.place;
+      if (request.quota.place) {
+        await request.quota.place;
+        // Nobody reads the response, and nothing of the request was read.
+        if (req.raw.signal.aborted) return new Response(null, { status: 499 });
+      }
       const response = await route.handle(request);
       // The body of a response to HEAD is not sent. A reader of a run would count as connected.
       if (req.method === 'HEAD') await response.body?.cancel();

@@ -49,7 +49,11 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
     this.raw = context.req.raw;
     this.#context = context;
     this.user = user;
-    this.quota = new RequestQuota(server.quotas, user?.userId ?? context.req.param('userId'), !isOfProgram);
+    this.quota = new RequestQuota(
+      server.quotas,
+      user?.userId ?? context.req.param('userId'),
+      isOfProgram ? undefined : this.raw,
+    );
   }
 
   /** The path of the address at which the client sees the route, with the base path of the server. */

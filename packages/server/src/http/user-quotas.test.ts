@@ -100,9 +100,9 @@ function createPlaces() {
     quotas,
     /** The requests that got a place, in that order. */
     placed,
-    take: (userId: string, count: number): void => {
+    take: (userId: string, count: number, signal = new AbortController().signal): void => {
       for (let index = 0; index < count; index++) {
-        const request = new RequestQuota(quotas, userId, true);
+        const request = new RequestQuota(quotas, userId, { signal });
         if (request.place) void request.place.then(() => placed.push(request));
         else placed.push(request);
       }
@@ -182,11 +182,63 @@ test('requests that have waited for a second begin without a free place, one eve
   expect(quotas.places?.users.size).toBe(0);
 });
 
+test('requests begin in the order in which they came, also those that came while others began late', async () => {
+  const { placed, take, advance } = createPlaces();
+  take('ann', 9);
+  await advance(980);
+  take('bob', 9);
+  take('ann', 1);
+  const [, , , , , , , , ninth] = placed;
+  expect(ninth?.userId).toBe('bob');
+  await advance(20);
+  expect(placed.filter(({ userId }) => userId === 'ann')).toHaveLength(9);
+  await advance(49);
+  expect(placed.filter(({ userId }) => userId === 'ann')).toHaveLength(9);
+  await advance(1);
+  expect(placed.filter(({ userId }) => userId === 'ann')).toHaveLength(10);
+  expect(placed.filter(({ userId }) => userId === 'bob')).toHaveLength(8);
+});
+
+test('requests that are aborted leave the line at once, and give back what they took', async () => {
+  const { quotas, placed, take, advance } = createPlaces();
+  take('ann', 8);
+  const leaving = new AbortController();
+  take('ann', 1000, leaving.signal);
+  take('ann', 1, AbortSignal.abort());
+  take('ann', 1);
+  await advance(0);
+  expect(placed.length).toBe(9);
+  leaving.abort();
+  await advance(0);
+  expect(placed.length).toBe(1009);
+  expect(quotas.places?.users.get('ann')?.waiting?.size).toBe(1);
+  for (const request of placed.slice(8)) request.release();
+  await advance(0);
+  expect(quotas.places?.users.get('ann')?.taken).toBe(8);
+  placed[0]?.release();
+  await advance(0);
+  expect(placed.length).toBe(1010);
+});
+
+test('requests begin although the clock was set back while they waited', async () => {
+  let nowMs = 3_600_000;
+  const platform = new ManualPlatform();
+  const quotas = new UserQuotas(LIMITS, { now: () => nowMs, schedule: platform.schedule.bind(platform) });
+  let begun = 0;
+  for (let index = 0; index < 12; index++)
+    void new RequestQuota(quotas, 'ann', { signal: new AbortController().signal }).place?.then(() => begun++);
+  platform.advance(1000);
+  nowMs = 0;
+  for (let index = 0; index < 3; index++) platform.advance(50);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(begun).toBe(4);
+});
+
 test('places are free again if the timer that frees them is lost', () => {
   let nowMs = 0;
   const quotas = new UserQuotas(LIMITS, { now: () => nowMs, schedule: () => () => undefined });
   for (let index = 0; index < 20; index++) {
-    const request = new RequestQuota(quotas, 'ann', true);
+    const request = new RequestQuota(quotas, 'ann', { signal: new AbortController().signal });
     expect(request.place).toBeUndefined();
     request.release();
     nowMs += 500;

@@ -132,8 +132,8 @@ interface PlacesOfUser {
   taken: number;
   /** Give a place to the requests that wait for one, in the order in which they came; undefined before the first. */
   waiting: Set<() => void> | undefined;
-  /** The time from which the next request may begin without a place. */
-  lateMs: number;
+  /** Cancels the timer that begins the next of them; undefined if none waits. */
+  cancelTimer: (() => void) | undefined;
 }
 
 /**
@@ -153,36 +153,18 @@ class UserPlaces {
     this.#timers = timers;
   }
 
-  /** Takes a place of a user. Resolves when the request has it; undefined if it has it at once. */
-  take(userId: string): Promise<void> | undefined {
+  /**
+   * Takes a place of a user. Resolves when the request has it; undefined if it has it at once. A request that is aborted
+   * leaves the line with a place, which it gives back like any other one.
+   */
+  take(userId: string, request: Pick<Request, 'signal'>): Promise<void> | undefined {
     // A Worker drops the timers of a request that it has answered.
     if (this.#returned.length > 0 && this.#timers.now() - this.#returnedMs > MAX_WAIT_MS) this.#passOn();
-    const own: PlacesOfUser = this.users.get(userId) ?? { taken: 0, waiting: undefined, lateMs: 0 };
+    const own: PlacesOfUser = this.users.get(userId) ?? { taken: 0, waiting: undefined, cancelTimer: undefined };
     this.users.set(userId, own);
-    if (own.taken < MAX_PLACES) {
-      own.taken++;
-      return undefined;
-    }
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const waiting = (own.waiting ??= new Set());
-    const begin = (): void => {
-      callOff();
-      waiting.delete(begin);
-      own.taken++;
-      resolve();
-    };
-    const beginLate = (): void => {
-      const nowMs = this.#timers.now();
-      if (nowMs < own.lateMs) {
-        callOff = this.#timers.schedule(own.lateMs - nowMs, beginLate);
-        return;
-      }
-      own.lateMs = nowMs + LATE_INTERVAL_MS;
-      begin();
-    };
-    waiting.add(begin);
-    let callOff = this.#timers.schedule(MAX_WAIT_MS, beginLate);
-    return promise;
+    if (own.taken >= MAX_PLACES) return this.#wait(own, request.signal);
+    own.taken++;
+    return undefined;
   }
 
   /** Gives a place back. The next request gets it after other work, because a store in the same process answers without a pause. */
@@ -190,6 +172,33 @@ class UserPlaces {
     if (this.#returned.push(userId) > 1) return;
     this.#returnedMs = this.#timers.now();
     this.#timers.schedule(0, this.#passOn);
+  }
+
+  #wait(own: PlacesOfUser, signal: AbortSignal): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const waiting = (own.waiting ??= new Set());
+    const begin = (): void => {
+      signal.removeEventListener('abort', begin);
+      waiting.delete(begin);
+      if (waiting.size === 0) {
+        own.cancelTimer?.();
+        own.cancelTimer = undefined;
+      }
+      own.taken++;
+      resolve();
+    };
+    waiting.add(begin);
+    signal.addEventListener('abort', begin);
+    own.cancelTimer ??= this.#timers.schedule(MAX_WAIT_MS, () => this.#beginLate(own));
+    if (signal.aborted) begin();
+    return promise;
+  }
+
+  /** Begins the request that has waited longest without a free place, and later the next one. */
+  #beginLate(own: PlacesOfUser): void {
+    own.cancelTimer = this.#timers.schedule(LATE_INTERVAL_MS, () => this.#beginLate(own));
+    const [next] = own.waiting ?? [];
+    next?.();
   }
 
   readonly #passOn = (): void => {
@@ -220,18 +229,18 @@ export class RequestQuota {
    * last call releases the amounts.
    */
   holds = 1;
-  /** Resolves when the request may be worked on; undefined if it may be at once. */
+  /** Resolves when the request may be worked on, or was aborted; undefined if it may be at once. */
   readonly place: Promise<void> | undefined;
   /** Undefined for a request that needs no place, or has given it back. */
   #places: UserPlaces | undefined;
 
-  /** @param takesPlace true for a request that is worked on only when it has a place among those of its user. Default false */
-  constructor(quotas: UserQuotas, userId: string | undefined, takesPlace = false) {
+  /** @param waiting a request that is worked on only when it has a place among those of its user. Default: needs none */
+  constructor(quotas: UserQuotas, userId: string | undefined, waiting?: Pick<Request, 'signal'>) {
     this.#quotas = quotas;
     this.userId = userId;
-    if (!takesPlace || userId === undefined) return;
+    if (!waiting || userId === undefined) return;
     this.#places = quotas.places;
-    this.place = this.#places?.take(userId);
+    this.place = this.#places?.take(userId, waiting);
   }
 
   /**

@@ -20,7 +20,7 @@ interface Place {
   readonly run: (userId: string, sessionId: string, text?: string) => Promise<Answer>;
   /** Starts a streamed run. */
   readonly stream: (userId: string, sessionId: string) => Promise<Response>;
-  readonly head: (userId: string, path: string) => Promise<Response>;
+  readonly head: (userId: string, path: string, signal?: AbortSignal) => Promise<Response>;
   readonly patch: (userId: string, sessionId: string) => Promise<Answer>;
   readonly fetchAs: EventloomServer['fetchAs'];
   /** Lists the sessions of a user. */
@@ -68,8 +68,10 @@ function setUp(
       };
       return server.fetch(new Request('http://localhost/run_sse', init));
     },
-    head: async (userId, path) =>
-      server.fetch(new Request(`http://localhost${path}`, { method: 'HEAD', headers: { authorization: userId } })),
+    head: async (userId, path, signal) => {
+      const init = { method: 'HEAD', headers: { authorization: userId }, ...(signal && { signal }) };
+      return server.fetch(new Request(`http://localhost${path}`, init));
+    },
     patch: (userId, sessionId) =>
       send(userId, 'PATCH', `/apps/app/users/${userId}/sessions/${sessionId}`, { stateDelta: { a: 1 } }),
     list: async (userId) => {
@@ -393,13 +395,18 @@ test('the requests of a user wait for each other, and not those of another user'
       return super.deleteSession(key);
     }
   }
-  const { send, fetchAs } = setUp([], { sessionService: new SlowService(), platform: createStillPlatform() });
+  const { send, head, fetchAs } = setUp([], { sessionService: new SlowService(), platform: createStillPlatform() });
   const remove = async (userId: string, sessionId: number): Promise<number> =>
     (await send(userId, 'DELETE', `/apps/app/users/${userId}/sessions/${sessionId}`, undefined)).status;
   const removing = Array.from({ length: 20 }, (_, sessionId) => remove('ann', sessionId));
   await expect.poll(() => deleted.length).toBe(8);
   expect(await remove('bob', 0)).toBe(200);
   expect(deleted).toEqual([...Array<string>(8).fill('ann'), 'bob']);
+  // A request whose client has left is not worked on.
+  const leaving = new AbortController();
+  const left = head('ann', '/apps/app/users/ann/sessions', leaving.signal);
+  leaving.abort();
+  expect((await left).status).toBe(499);
   // A request of the program itself may be made inside of one that has a place.
   const url = 'http://localhost/apps/app/users/ann/sessions/own';
   const own = fetchAs({ userId: 'ann' }, new Request(url, { method: 'DELETE' }));
