@@ -81,11 +81,11 @@ const [types] = await Promise.all([
   once(spawn('node', ['scripts/build-studio.ts'], { stdio: 'inherit' }), 'close'),
 ]);
 // Concurrently, because tests that start processes and browsers spend half of their time waiting: those of Node are two runs, so that the
-// processors are busy in the meantime.
+// processors are busy in the meantime. Each has one worker more than there are processors: the last tests to end wait, too.
+const workersOfTests = `--maxWorkers=${availableParallelism() + 1}`;
 const others = await Promise.all([
-  // With one worker more than there are processors, because it waits most.
-  runTests('test:node', [...foldersOf(processTests), `--maxWorkers=${availableParallelism() + 1}`]),
-  runTests('test:node', foldersOf(unitTests), COMPUTING),
+  runTests('test:node', [...foldersOf(processTests), workersOfTests]),
+  runTests('test:node', [...foldersOf(unitTests), workersOfTests], COMPUTING),
   runTests('test:packages', []),
   workers,
   runCheck('lint', COMPUTING),
