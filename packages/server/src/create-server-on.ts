@@ -53,7 +53,8 @@ export interface EventloomServer {
    * Searches once for unfinished runs whose process was lost, and resumes or closes them according to `onUnfinishedRuns`. When the promise
    * settles, resumed runs are active and can be followed. The server calls it at intervals, unless `limits.unfinishedRunsEveryMs` is 0.
    * Never rejects.
-   * @returns the milliseconds until the run of the next locked session may be taken over; undefined if no session is locked
+   * @returns the milliseconds until the run of the next locked session may be taken over, at most a minute; undefined if no session is
+   * locked
    */
   takeUpUnfinishedRuns(): Promise<number | undefined>;
   /**

@@ -130,6 +130,23 @@ describe('a starting server', () => {
     expect(await eventsOf('s')).toEqual(before);
   });
 
+  test.each(['resume', 'close'] as const)(
+    'does not wait for a run with a long lease that is active elsewhere, with onUnfinishedRuns %s',
+    async (onUnfinishedRuns) => {
+      const { leave, serve, eventsOf, open, reported } = setUp({ leaseTtlMs: 600_000 });
+      await leave('s', 'dies');
+      const before = await eventsOf('s');
+      const server = serve([], { limits: { unfinishedRunsEveryMs: 0 }, onUnfinishedRuns });
+      for (const _search of [1, 2]) {
+        expect(await server.takeUpUnfinishedRuns()).toBe(60_000);
+        expect(server.runsInFlight).toBe(0);
+      }
+      expect(await open()).toMatchObject([{ attempts: 1 }]);
+      expect(await eventsOf('s')).toEqual(before);
+      expect(reported).toEqual([]);
+    },
+  );
+
   test('gives up a run whose process died at each attempt, with an error event', async () => {
     const { leave, serve, serveAndDie, ran, eventsOf, open, platform } = setUp();
     const run = await leave('s', 'dies');

@@ -2,6 +2,7 @@ import {
   InvalidRequestError,
   type OnBusy,
   type OpenRun,
+  type OpenRunState,
   type Platform,
   SessionBusyError,
   type SessionKey,
@@ -166,7 +167,7 @@ export class UnfinishedRuns {
    * Searches all open runs once, and resumes or closes those whose process ended. Resolves when each resumed run has
    * locked its session, before the run ends. Never rejects.
    *
-   * @returns the milliseconds until the first lock of another process expires; undefined if there is none
+   * @returns the milliseconds until the first lock of another process expires, at most a minute; undefined if there is none
    */
   search(): Promise<number | undefined> {
     if (this.#isStopped) return Promise.resolve(undefined);
@@ -200,7 +201,7 @@ export class UnfinishedRuns {
     this.#callOff = platform.schedule(Math.max(MIN_DELAY_MS, delayMs), search, { idle: true });
   }
 
-  /** Handles each open run once. Returns the milliseconds until the first lock of another process expires; undefined if there is none. */
+  /** Handles each open run once. See `search`. */
   async #searchOnce(): Promise<number | undefined> {
     const { runners, limits, platform } = this.#params;
     this.#hasMore = false;
@@ -218,8 +219,10 @@ export class UnfinishedRuns {
           if (this.#isStopped || waiting > MAX_WAITING) return;
           ended.delete(runName(run, run.invocationId));
           const state = this.#stateOf(run);
+          // Also for a run that is asked for although its lease has not expired, because it may be refused.
+          if (state !== 'inFlight' && run.heldUntilMs > platform.now())
+            freeMs = Math.min(freeMs, run.heldUntilMs, platform.now() + MAX_HELD_MS);
           if (state === 'held') {
-            freeMs = Math.min(freeMs, run.heldUntilMs);
             // A process that lives renews its leases before half of their time has passed.
             if (run.heldUntilMs - platform.now() <= runner.sessions.ttlMs / 2) soonLeft.push(run.userId);
           } else if (state === 'due') {
@@ -338,8 +341,8 @@ export class UnfinishedRuns {
 
   /** Resumes a run by adding it to the queue of messages for its session. */
   async #resumeInLine(runner: Runner, run: OpenRun): Promise<void> {
-    const isLost = await this.#isLost(runner, run);
-    if (isLost && !this.#isStopped) void this.#startResumed(runner, run, 'queue');
+    const isFree = await this.#isFree(runner, run);
+    if (isFree && !this.#isStopped) void this.#startResumed(runner, run, 'queue');
   }
 
   /** Reports a failure of this work, and makes `stop` wait for the work. Never rejects. */
@@ -357,17 +360,24 @@ export class UnfinishedRuns {
     } catch (error) {
       if (!isElsewhere(error)) throw error;
       const isRefused = SessionBusyError.isInstance(error) && onBusy === 'reject';
-      if (isRefused && (await this.#isLost(runner, run))) await this.#close(runner, run, reason, 'queue');
+      if (isRefused && (await this.#isFree(runner, run))) await this.#close(runner, run, reason, 'queue');
     }
+  }
+
+  /** True if the run is open and probably no process holds its session: it is worth a claim, which the storage may refuse. */
+  async #isLost(runner: Runner, run: RunKey): Promise<boolean> {
+    const open = await openState(runner, run);
+    return open !== undefined && !isHeld(open, this.#params.platform.now());
   }
 
   /**
    * True if the run is open and no process holds its session, so that only queued messages are before it. None of them begins before the
-   * run has ended: each is refused immediately, until the queue reaches the run.
+   * run has ended: each is refused immediately, until the queue reaches the run. A run with a lease of any length does not join the
+   * queue, because it might wait there until another process has ended it.
    */
-  async #isLost({ sessionService }: Runner, { invocationId, ...key }: RunKey): Promise<boolean> {
-    const found = await sessionService.findRun({ ...key, id: invocationId });
-    return found?.open !== undefined && !isHeld(found.open, this.#params.platform.now());
+  async #isFree(runner: Runner, run: RunKey): Promise<boolean> {
+    const open = await openState(runner, run);
+    return open !== undefined && open.heldUntilMs <= this.#params.platform.now();
   }
 }
 
@@ -403,6 +413,14 @@ class ResumeQuota {
     if (ofUser === 0) this.#ofUsers.delete(userId);
     else this.#ofUsers.set(userId, ofUser);
   }
+}
+
+/** Returns the state of a run in its session; undefined if it is not open. */
+async function openState(
+  { sessionService }: Runner,
+  { invocationId, ...key }: RunKey,
+): Promise<OpenRunState | undefined> {
+  return (await sessionService.findRun({ ...key, id: invocationId }))?.open;
 }
 
 /** True if a lease holds the session of the run, according to its time. The storage decides, and shortens leases that end too late. */
