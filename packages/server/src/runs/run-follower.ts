@@ -83,15 +83,15 @@ export class RunFollower {
   }
 
   /**
-   * Finds a run of this process. Waits for an open run that is being resumed, because its log begins after the frames in the session, which
-   * are known only once the run has the session. Does not wait for a run that is not open, because the answer that continues it may wait
-   * long for the session.
+   * Finds a run of this process. Waits a moment for an open run that is being resumed, because its log begins after the frames in the
+   * session, which are known only once the run has the session. Another process may have it; the run is then read from there. Does not
+   * wait for a run that is not open, because the answer that continues it may wait long for the session.
    *
    * @throws RunNotFoundError for a run that has ended, and whose session was deleted
    */
   async #findStarted({ service, key, id }: RunToRead<unknown>): Promise<RunLog | undefined> {
     const run = this.#hub.inFlightRun(key, id);
-    if (run?.waitsToContinue && (await findReadRun(service, key, id))?.open) await run.whenBegun();
+    if (run?.waitsToContinue && (await findReadRun(service, key, id))?.open) await this.#hub.whenContinued(key, id);
     const found = this.#hub.find(key, id);
     if (!found?.end) return found;
     const stored = await findReadRun(service, key, id);

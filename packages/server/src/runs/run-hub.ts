@@ -56,6 +56,8 @@ export interface RunHubOptions {
 const MAX_FINISHED = 5;
 /** Time that an aborted run has to clean up, in milliseconds. */
 export const GRACE_MS = 1000;
+/** Time for which requests wait for a resumed run to get its session, in milliseconds. */
+const CONTINUE_MS = 1000;
 /** Time that other processes have to end the runs of a session that is deleted, in milliseconds. */
 const FORGET_MS = 5000;
 
@@ -272,6 +274,15 @@ export class RunHub {
   /** Returns a run of this session that is active in this process, or waits for its session. */
   inFlightRun(key: SessionKey, invocationId: string): ActiveRun | undefined {
     return this.#active.get(runName(key, invocationId));
+  }
+
+  /**
+   * Waits until a run that is being resumed in this process has its session, at most a second: another process may have the session, and
+   * keep it until the run has ended.
+   */
+  async whenContinued(key: SessionKey, invocationId: string): Promise<void> {
+    const run = this.inFlightRun(key, invocationId);
+    if (run?.waitsToContinue) await within(this.platform, run.whenBegun(), CONTINUE_MS);
   }
 
   /** Returns the run of this process that a request began or continues. A run that has its session comes before runs that wait. */

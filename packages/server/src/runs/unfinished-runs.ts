@@ -68,7 +68,7 @@ type FoundState = 'inFlight' | 'held' | 'due' | 'shared' | 'waiting';
  * | `start`: a timer | all that were left | `#searchThenSchedule` → `search` | |
  * | `search`: the embedding program, or a reader of a left run | all that were left | `#searchOnce` → `#handleFound` | when each resumed run has its session |
  * | `finish`: a message that wants the session, or a cancellation in it | that of the session | `#startResumed` or `#close` | when the run has ended |
- * | `resume`: a client that sends its request again | that of the request | `#startResumed` | when the run has its session |
+ * | `resume`: a client that sends its request again | that of the request | `#startResumed` | when the run has its session, or after a second |
  */
 export class UnfinishedRuns {
   readonly #params: UnfinishedRunsParams;
@@ -125,7 +125,7 @@ export class UnfinishedRuns {
 
   /**
    * Resumes an unfinished run because a client asks for it, even if the server's policy is to close or leave unfinished runs. Resolves when
-   * the run has its session. Does not change a run that cannot be resumed.
+   * the run has its session, at the latest after a second. Does not change a run that cannot be resumed.
    *
    * @param id the run's invocation id, or a request id that it was begun with
    */
@@ -135,7 +135,7 @@ export class UnfinishedRuns {
     if (!open || isHeld(open, platform.now()) || faultOfLostRun(open, limits.maxRunAttempts)) return;
     if (hub.inFlightRun(key, invocationId)) return;
     void this.#startResumed(runner, { ...key, invocationId, ...open }, 'queue');
-    await hub.inFlightRun(key, invocationId)?.whenBegun();
+    await hub.whenContinued(key, invocationId);
   }
 
   /** Stores the end of a run that was left open here and that no process can continue, for this reason. */
