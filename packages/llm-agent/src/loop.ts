@@ -64,13 +64,16 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
       context.progress.countLlmCall();
       try {
         for await (const received of call.generate(streaming)) {
+          call.operation?.response(received);
           const raw = readResponse(agent, received);
           const chunk = call.hasAfterCallbacks ? await call.after(raw) : raw;
           if (chunk.partial === true) yield call.toChunkEvent(chunk);
           else response = response ? joined(response, chunk) : chunk;
         }
+        call.operation?.succeed();
         response ??= readResponse(agent, call.mergedResponse());
       } catch (error) {
+        if (!call.isOwnFailure(error)) call.operation?.fail(error);
         context.throwIfAborted();
         if (call.isOwnFailure(error)) throw error;
         response = await call.onError(error);
@@ -81,6 +84,7 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
           throw failure;
         }
       } finally {
+        call.operation?.leave();
         // A reply that an abort of the run interrupted is stored by the runner, as far as readers got it.
         if (!context.invocation.abort.signal.aborted) context.progress.run.openReplies?.delete(call);
       }

@@ -23,7 +23,8 @@ import {
   isRecord,
   isTransfer,
   NO_PARTS,
-  observeGenerator,
+  type ObservedOperation,
+  openInside,
   type ReplyInProgress,
   ResponseAggregator,
   TRANSFER_TAG,
@@ -49,6 +50,8 @@ export class ModelCall implements ReplyInProgress {
   calls: FunctionCall[] = [];
   /** State and artifact changes made by processors and callbacks. They become the actions of the whole reply's event. */
   actions: EventActions;
+  /** Observes the call of the model: its reader ends it. Undefined if nothing observes it, and before `generate`. */
+  operation: ObservedOperation | undefined = undefined;
   readonly #turn: AgentTurn;
   /** Start of the model call, in epoch milliseconds. Undefined if a callback gave the reply. */
   #startMs: number | undefined;
@@ -93,7 +96,10 @@ export class ModelCall implements ReplyInProgress {
     return checkedResponse(agent, 'beforeModelCallback', replacement);
   }
 
-  /** Calls the model. The runner's instrumentation, if any, observes the call. */
+  /**
+   * Calls the model. If the runner has an instrumentation, it observes the call: the reader notifies `operation` of the responses and the
+   * end.
+   */
   generate(streaming: boolean): AsyncGenerator<LlmResponse, void, void> {
     const { agent, model, context } = this.#turn;
     const { modelTimeoutMs: timeoutMs } = agent;
@@ -107,7 +113,8 @@ export class ModelCall implements ReplyInProgress {
         ? model.generateContentAsync(request, streaming, abortSignal)
         : responsesInTime({ model, request, streaming, abortSignal, timeoutMs, platform });
     if (!operation) return ask();
-    return observeGenerator(operation, context.abortGuard, ask, (response) => operation.response(response));
+    this.operation = operation;
+    return openInside(operation, context.abortGuard, ask);
   }
 
   /** Runs the callbacks for a response. Returns the replacement of a callback, or the response. */

@@ -45,7 +45,7 @@ export class TracedOperation extends SpanRecord {
     this.context = new OperationContext(around, this, this.#span);
   }
 
-  override run<T>(step: () => T): T {
+  run<T>(step: () => T): T {
     return context.with(this.context, step);
   }
 

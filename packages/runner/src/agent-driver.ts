@@ -11,7 +11,7 @@ import {
   type Execution,
   isBaseAgent,
   type ObservedOperation,
-  observeGenerator,
+  openInside,
   otherWork,
   reportUnlessStopped,
   TRANSFER_TAG,
@@ -91,13 +91,18 @@ export class AgentDriver implements AgentEvents {
 
   async return(): Promise<EventResult> {
     this.state = 'done';
-    await this.#events?.return();
+    // The generator returns when its current step is done, which may be never.
+    if (this.#isWorking) this.#operation?.leave();
+    try {
+      await this.#events?.return();
+    } finally {
+      this.#operation?.leave();
+    }
     return DONE;
   }
 
   async throw(error: unknown): Promise<EventResult> {
-    this.state = 'done';
-    await this.#events?.return();
+    await this.return();
     throw error;
   }
 
@@ -133,12 +138,15 @@ export class AgentDriver implements AgentEvents {
 
   readonly #onStep = (step: EventResult): MaybePromise<EventResult> => {
     this.#isWorking = false;
-    return step.done === true ? this.#transfer() : step;
+    if (step.done !== true) return step;
+    this.#operation?.succeed();
+    return this.#transfer();
   };
 
   readonly #onFailure = (error: unknown): never => {
     this.#isWorking = false;
     this.state = 'done';
+    this.#operation?.fail(error);
     const context = this.context;
     // After an abort, agents fail because of it: none of them is the one that failed.
     if (!context.abortSignal.aborted) context.progress.noteFailure(error, context);
@@ -152,7 +160,7 @@ export class AgentDriver implements AgentEvents {
     const { operations } = invocation;
     this.#operation = operations && agent.isObserved ? operations.start({ kind: 'agent', context }) : undefined;
     if (!this.#operation) return run ? run(context) : agent.runIn(context);
-    return observeGenerator(this.#operation, abortGuard, () => (run ? run(context) : agent.runIn(context)));
+    return openInside(this.#operation, abortGuard, () => (run ? run(context) : agent.runIn(context)));
   }
 
   /** Starts the agent that the ended agent transferred to. Ends the driver if there is no transfer. */

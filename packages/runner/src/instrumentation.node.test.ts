@@ -160,6 +160,39 @@ function helper(): AgentTool {
   return new AgentTool({ agent: inner });
 }
 
+test('an instrumentation that runs no steps is notified of the same operations, parents and ends', async () => {
+  const lines = async (runsSteps: boolean): Promise<string[]> => {
+    const names = new Map<ActiveOperation, string>();
+    const noted: string[] = [];
+    const start: Instrumentation['start'] = (operation, parent) => {
+      const name = nameOf(operation);
+      noted.push(`${name} < ${parent && names.get(parent)}`);
+      const active: ActiveOperation = {
+        ...(runsSteps && { run: (step) => step() }),
+        response: () => void noted.push(`${name} responds`),
+        end: ({ status }) => void noted.push(`${name}: ${status}`),
+      };
+      names.set(active, name);
+      return active;
+    };
+    const failing = scripted('failing', [new ModelError('overloaded', { errorCode: 'UNAVAILABLE' })]);
+    const calls = {
+      parts: ['inner', 'failing', 'missing'].map((name) => ({ functionCall: { name, args: { request: 'x' } } })),
+    };
+    const agent = scripted('bot', [calls, { chunks: ['a', 'b', 'c'] }], {
+      tools: [helper(), new AgentTool({ agent: failing })],
+    });
+    const { start: run } = await scenario({ agent, instrumentation: { start } });
+    for await (const event of run('hi', { runConfig: { streamingMode: 'sse' } }))
+      if (event.content?.parts?.[0]?.text === 'a') break;
+    return noted;
+  };
+  const noted = await lines(false);
+  expect(noted).toEqual(await lines(true));
+  expect(noted).toContain('agent failing: error');
+  expect(noted).toEqual(expect.arrayContaining(['model of bot: left', 'agent bot: left', 'run: left']));
+});
+
 test('a tool gets the trace headers of its own call', async () => {
   const { run } = await setUp(
     scripted('bot', [calling('look'), 'done'], {

@@ -70,9 +70,10 @@ export interface Instrumentation {
 export interface ActiveOperation {
   /**
    * Runs one step of the operation, as `context.with` of OpenTelemetry does, and returns what the step returns. Called for each step of a
-   * generator, so that a span that is started inside a tool is a child of the tool's span. Must call the step exactly once.
+   * generator, so that a span that is started inside a tool is a child of the tool's span. Must call the step exactly once. Absent: the
+   * steps run as they do without instrumentation, which costs less.
    */
-  run<T>(step: () => T): T;
+  run?<T>(step: () => T): T;
   /** Called for each response of a model, chunks included. Errors are reported to the platform. */
   response?(response: LlmResponse): void;
   /** Returns the headers that a tool adds to its requests, so that the other service continues the trace. Absent: there are none. */
@@ -163,7 +164,7 @@ export class ObservedOperation {
 
   /** Runs one step inside the operation. */
   run<T>(step: () => T): T {
-    return this.active.run(step);
+    return this.active.run ? this.active.run(step) : step();
   }
 
   response(response: LlmResponse): void {
@@ -213,7 +214,7 @@ export class ObservedOperation {
   around<T>(work: () => MaybePromise<T>, resultOf?: (returned: T) => unknown): MaybePromise<T>;
   around<T>(work: () => MaybePromise<T>, resultOf?: (returned: T) => unknown): MaybePromise<T> {
     try {
-      const returned = this.active.run(work);
+      const returned = this.run(work);
       if (returned instanceof Promise)
         return returned.then(
           (result) => this.#finish(result, resultOf),
@@ -249,84 +250,46 @@ export class ObservedOperation {
 }
 
 /**
- * Opens a generator inside an operation and runs its steps there. The operation ends with the generator, or when the guard fires.
- *
- * @param open returns the generator; called in the first step
- * @param onValue called with each value before its reader gets it; must not throw
+ * Opens a generator inside an operation, and runs its steps there. The operation ends when the guard fires, or when opening fails; the
+ * reader of the generator ends it otherwise. Returns the generator itself if the instrumentation runs no steps.
  */
-export function observeGenerator<T>(
+export function openInside<T>(
   operation: ObservedOperation,
   abort: AbortGuard,
   open: () => AsyncGenerator<T, void, void>,
-  onValue?: (value: T) => void,
 ): AsyncGenerator<T, void, void> {
   // Also applies at a yield, because the reader may be stuck in a callback and never request the next value.
   operation.endOnAbort(abort);
-  return new ObservedGenerator(operation, open, onValue);
+  try {
+    const inner = operation.run(open);
+    return operation.active.run ? new InnerGenerator(operation, inner) : inner;
+  } catch (error) {
+    operation.fail(error);
+    throw error;
+  }
 }
 
-class ObservedGenerator<T> implements AsyncGenerator<T, void, void> {
+/** Runs the steps of a generator inside an operation. */
+class InnerGenerator<T> implements AsyncGenerator<T, void, void> {
   readonly #operation: ObservedOperation;
-  readonly #open: () => AsyncGenerator<T, void, void>;
-  readonly #onValue: ((value: T) => void) | undefined;
-  #inner: AsyncGenerator<T, void, void> | undefined;
-  #isWorking = false;
+  readonly #inner: AsyncGenerator<T, void, void>;
 
-  constructor(
-    operation: ObservedOperation,
-    open: () => AsyncGenerator<T, void, void>,
-    onValue: ((value: T) => void) | undefined,
-  ) {
+  constructor(operation: ObservedOperation, inner: AsyncGenerator<T, void, void>) {
     this.#operation = operation;
-    this.#open = open;
-    this.#onValue = onValue;
+    this.#inner = inner;
   }
 
   next(): Promise<IteratorResult<T, void>> {
-    return this.#step(this.#next);
+    return this.#operation.run(() => this.#inner.next());
   }
 
-  readonly #next = (): Promise<IteratorResult<T, void>> => (this.#inner ??= this.#open()).next();
-
-  /** Closes the generator because its reader stopped reading. */
-  async return(): Promise<IteratorResult<T, void>> {
-    // The generator returns when its current step is done, which may be never.
-    if (this.#isWorking) this.#operation.leave();
-    try {
-      return await this.#operation.run(() => (this.#inner ??= this.#open()).return());
-    } finally {
-      this.#operation.leave();
-    }
+  return(): Promise<IteratorResult<T, void>> {
+    return this.#operation.run(() => this.#inner.return());
   }
 
   throw(error: unknown): Promise<IteratorResult<T, void>> {
-    return this.#step(() => (this.#inner ??= this.#open()).throw(error));
+    return this.#operation.run(() => this.#inner.throw(error));
   }
-
-  /** Returns the promise of the generator itself: the operation observes it first, and its reader waits no longer for that. */
-  #step(step: () => Promise<IteratorResult<T, void>>): Promise<IteratorResult<T, void>> {
-    this.#isWorking = true;
-    let result: Promise<IteratorResult<T, void>>;
-    try {
-      // A generator of a program in JavaScript may be synchronous.
-      result = Promise.resolve(this.#operation.run(step));
-    } catch (error) {
-      result = Promise.reject(error);
-    }
-    result.then(this.#onResult, this.#onError);
-    return result;
-  }
-
-  readonly #onResult = (result: IteratorResult<T, void>): void => {
-    this.#isWorking = false;
-    if (result.done === true) this.#operation.succeed();
-    else this.#onValue?.(result.value);
-  };
-
-  readonly #onError = (error: unknown): void => {
-    this.#isWorking = false;
-    this.#operation.fail(error);
-  };
 
   [Symbol.asyncIterator](): this {
     return this;

@@ -106,10 +106,6 @@ export class OperationRecord implements ActiveOperation {
     };
   }
 
-  run<T>(step: () => T): T {
-    return step();
-  }
-
   response(response: LlmResponse): void {
     const { usageMetadata, modelVersion, errorCode, finishReason } = response;
     if (response.partial === true || this.isLive) this.firstChunkMs ??= this.platform.now() - this.startMs;

@@ -141,7 +141,7 @@ export type { ObservedOperation } from '../instrumentation/instrumentation.ts';
 export { OperationRecord } from '../instrumentation/operation-record.ts';
 export {
   combineInstrumentation,
-  observeGenerator,
+  openInside,
   readTraceHeaders,
   RunOperations,
 } from '../instrumentation/instrumentation.ts';
