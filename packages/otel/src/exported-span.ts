@@ -1,5 +1,8 @@
-import type { Operation, OperationEnd, TraceHeaders } from '@eventloom/core';
-import { digitAt } from './protobuf-writer.ts';
+import type { InvocationContext, Operation, OperationEnd, TraceHeaders } from '@eventloom/core';
+import { placeOf } from '@eventloom/core/internal';
+import { hexOf, wordAt } from './hex.ts';
+import type { FourWords } from './protobuf-writer.ts';
+import type { RandomWords } from './random-words.ts';
 import { SpanRecord, type SpanSettings } from './span-record.ts';
 import { type RemoteSpan, remoteSpanOf } from './trace-context.ts';
 
@@ -10,52 +13,53 @@ interface SpanSink {
 
 /** An operation with its span. */
 export class ExportedSpan extends SpanRecord {
-  declare readonly parent: ExportedSpan | undefined;
+  readonly parent: ExportedSpan | undefined;
   readonly trace: Trace;
   /** The lower half of the id; the other half is the trace's `spanHigh`. */
   readonly spanLow: number;
   /** The first span of the same execution of an agent. */
   readonly execution: ExportedSpan;
+  /** The context of the agent. Undefined once the span is written. */
+  place: InvocationContext | undefined;
   /** The batch, and the positions in it, at which the data is written that this span shares with others: see `OtlpBatch`. */
   sharedIn = 0;
   sharedFrom = 0;
   sharedTo = 0;
   readonly #sink: SpanSink;
 
-  constructor(operation: Operation, parent: ExportedSpan | undefined, settings: SpanSettings, sink: SpanSink) {
-    super(operation, parent, settings);
-    this.#sink = sink;
-    if (parent) this.trace = parent.trace;
-    else {
-      const headers = operation.kind === 'run' ? operation.traceHeaders : undefined;
-      this.trace = new Trace(this, headers && remoteSpanOf(headers));
-    }
+  constructor(
+    operation: Operation,
+    parent: ExportedSpan | undefined,
+    settings: SpanSettings,
+    sink: SpanSink,
+    random: RandomWords,
+  ) {
+    super(operation, settings);
+    const place = placeOf(operation);
+    this.parent = parent;
+    this.place = place;
+    this.trace = parent ? parent.trace : new Trace(this, operation, random);
     this.spanLow = this.trace.nextSpanLow();
-    const isInExecution =
-      parent !== undefined &&
-      parent.kind !== 'run' &&
-      parent.executionId === this.executionId &&
-      parent.agentName === this.agentName;
-    this.execution = isInExecution ? parent.execution : this;
-  }
-
-  override get traceId(): string {
-    return this.trace.digits.replaceAll('-', '');
-  }
-
-  override get spanId(): string {
-    return hexOf(this.trace.spanHigh) + hexOf(this.spanLow);
+    // An agent, its model calls and its tool calls have one context.
+    this.execution = parent !== undefined && parent.kind !== 'run' && parent.place === place ? parent.execution : this;
+    this.#sink = sink;
   }
 
   traceHeaders(): TraceHeaders {
-    const { remote, isSampled } = this.trace;
-    const traceparent = `00-${this.traceId}-${this.spanId}-0${isSampled ? 1 : 0}`;
+    const { remote, isSampled, id, spanHigh } = this.trace;
+    const traceId = id.map(hexOf).join('');
+    const traceparent = `00-${traceId}-${hexOf(spanHigh)}${hexOf(this.spanLow)}-0${isSampled ? 1 : 0}`;
     return remote?.tracestate === undefined ? { traceparent } : { traceparent, tracestate: remote.tracestate };
   }
 
   override end(end: OperationEnd): void {
     super.end(end);
-    if (this.trace.isSampled) this.#sink.take(this);
+    try {
+      if (this.trace.isSampled) this.#sink.take(this);
+    } finally {
+      this.operation = undefined;
+      this.place = undefined;
+    }
   }
 }
 
@@ -66,37 +70,33 @@ export class ExportedSpan extends SpanRecord {
 class Trace {
   /** The span of the run. */
   readonly run: ExportedSpan;
+  readonly invocationId: string;
+  readonly sessionId: string;
   /** The span of another service that the run belongs to. */
   readonly remote: RemoteSpan | undefined;
   readonly isSampled: boolean;
-  /** 32 hexadecimal digits, perhaps with dashes. */
-  readonly digits: string;
+  readonly id: FourWords;
   readonly spanHigh: number;
   #nextLow: number;
 
-  constructor(run: ExportedSpan, remote: RemoteSpan | undefined) {
-    const uuid = run.platform.newUuid();
+  constructor(run: ExportedSpan, operation: Operation, random: RandomWords) {
+    const { invocation, invocationId } = placeOf(operation);
     this.run = run;
+    this.invocationId = invocationId;
+    this.sessionId = invocation.session.id;
+    const headers = operation.kind === 'run' ? operation.traceHeaders : undefined;
+    const remote = headers && remoteSpanOf(headers);
     this.remote = remote;
     this.isSampled = remote?.traceFlags !== 0;
-    this.digits = remote?.traceId ?? uuid;
     // An id must not be all zeros.
-    this.spanHigh = wordAt(uuid, 0) || 1;
-    this.#nextLow = wordAt(uuid, uuid.length - 8);
+    this.id = remote
+      ? [wordAt(remote.traceId, 0), wordAt(remote.traceId, 8), wordAt(remote.traceId, 16), wordAt(remote.traceId, 24)]
+      : [random.next() || 1, random.next(), random.next(), random.next()];
+    this.spanHigh = random.next() || 1;
+    this.#nextLow = random.next();
   }
 
   nextSpanLow(): number {
-    return (this.#nextLow = (this.#nextLow + 0x9e_37_79_b1) >>> 0);
+    return (this.#nextLow = (this.#nextLow + 0x9e_37_79_b1) | 0);
   }
-}
-
-/** Returns the number that eight hexadecimal digits of a text stand for. */
-function wordAt(text: string, from: number): number {
-  let word = 0;
-  for (let index = from; index < from + 8; index++) word = (word << 4) | digitAt(text, index);
-  return word >>> 0;
-}
-
-function hexOf(word: number): string {
-  return word.toString(16).padStart(8, '0');
 }

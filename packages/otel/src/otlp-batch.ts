@@ -1,6 +1,7 @@
-import type { BaseLlm, Operation } from '@eventloom/core';
+import type { BaseLlm, InvocationContext, Operation } from '@eventloom/core';
 import type { Attributes, AttributeValue } from '@opentelemetry/api';
 import type { ExportedSpan } from './exported-span.ts';
+import { wordAt } from './hex.ts';
 import { ProtobufWriter } from './protobuf-writer.ts';
 
 /** Kinds and statuses of spans in OTLP, which differ from those of the API. */
@@ -105,11 +106,13 @@ export class OtlpBatch {
     this.#writer.skip(this.#room);
   }
 
-  /** Adds a span that has ended. A span that cannot be written is left out, and the error is thrown. */
+  /** Adds a span that has ended, once. A span that cannot be written is left out, and the error is thrown. */
   add(span: ExportedSpan): void {
+    const { place } = span;
+    if (!place) return;
     const from = this.#writer.length;
     try {
-      this.#write(span);
+      this.#write(span, place);
       this.size++;
     } catch (error) {
       // The bytes of the other spans stay valid. No span may share the bytes of this one.
@@ -119,15 +122,16 @@ export class OtlpBatch {
     }
   }
 
-  #write(span: ExportedSpan): void {
+  #write(span: ExportedSpan, place: InvocationContext): void {
     const writer = this.#writer;
     const { endMs = span.startMs, startMs, trace } = span;
     const from = writer.openLong(SCOPE_SPANS.spans);
-    this.#writeShared(span);
+    this.#writeShared(span, place);
     writer.raw(this.#subjectOf(span));
-    writer.words(SPAN.spanId, trace.spanHigh, span.spanLow);
-    if (span.parent) writer.words(SPAN.parentSpanId, trace.spanHigh, span.parent.spanLow);
-    else if (trace.remote) writer.hex(SPAN.parentSpanId, trace.remote.spanId, 8);
+    writer.twoWords(SPAN.spanId, trace.spanHigh, span.spanLow);
+    if (span.parent) writer.twoWords(SPAN.parentSpanId, trace.spanHigh, span.parent.spanLow);
+    else if (trace.remote)
+      writer.twoWords(SPAN.parentSpanId, wordAt(trace.remote.spanId, 0), wordAt(trace.remote.spanId, 8));
     if (trace.remote?.tracestate !== undefined) writer.text(SPAN.traceState, trace.remote.tracestate);
     this.#writeTime(SPAN.startTime, startMs);
     this.#writeTime(SPAN.endTime, Math.max(startMs, endMs));
@@ -179,8 +183,8 @@ export class OtlpBatch {
     if (ms !== this.#timeMs) {
       this.#timeMs = ms;
       const nanoseconds = BigInt(Math.floor(ms)) * 1_000_000n + BigInt(Math.floor((ms % 1) * 1e6));
-      this.#timeHigh = Number(nanoseconds >> 32n);
-      this.#timeLow = Number(nanoseconds & 0xffff_ffffn);
+      this.#timeHigh = Number(nanoseconds >> 32n) | 0;
+      this.#timeLow = Number(nanoseconds & 0xffff_ffffn) | 0;
     }
     this.#writer.fixed64(tag, this.#timeHigh, this.#timeLow);
   }
@@ -189,22 +193,22 @@ export class OtlpBatch {
     writeAttribute(this.#writer, SPAN.attributes, name, value);
 
   /** Writes what all spans of the execution of an agent have: the trace, and the attributes of the run and of the execution. */
-  #writeShared(span: ExportedSpan): void {
+  #writeShared(span: ExportedSpan, place: InvocationContext): void {
     const writer = this.#writer;
     const { execution, trace, kind } = span;
     if (execution.sharedIn === this.#number) return writer.repeat(execution.sharedFrom, execution.sharedTo);
     const from = writer.length;
     const { run } = trace;
     // An agent that is called as a tool may have a session of its own.
-    const isOfRun = run.invocationId === span.invocationId && run.sessionId === span.sessionId;
+    const isOfRun = trace.invocationId === place.invocationId && trace.sessionId === place.invocation.session.id;
     if (isOfRun && run.sharedIn === this.#number) writer.repeat(run.sharedFrom, run.sharedTo);
     else {
-      writer.hex(SPAN.traceId, trace.digits, 16);
-      span.describeRun(this.#add);
+      writer.fourWords(SPAN.traceId, trace.id);
+      span.describeRun(place, this.#add);
       if (isOfRun) this.#share(run, from);
     }
     if (kind === 'run') return;
-    span.describeExecution(this.#add);
+    span.describeExecution(place, this.#add);
     this.#share(execution, from);
   }
 
@@ -215,7 +219,8 @@ export class OtlpBatch {
   }
 
   #subjectOf(span: ExportedSpan): Uint8Array {
-    const { kind, subject, model } = span;
+    const { kind, subject, operation } = span;
+    const model = operation?.kind === 'model' ? operation.model : undefined;
     const known = this.#subjects[kind];
     const before = known.get(subject);
     if (before && before.model === model) return before.bytes;

@@ -4,8 +4,12 @@ import { type FixedPlatform, fixedPlatform, ScriptedModel, type ScriptedStep } f
 import { LlmAgent } from '@eventloom/llm-agent';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test, vi } from 'vitest';
+import { isRecord } from '@eventloom/core/internal';
+import { AgentTool } from '@eventloom/multi-agent';
+import type { ActiveOperation } from '@eventloom/core';
+import { recordingSdks } from './fixtures/recording-sdks.ts';
 import { decodeRequest, encodeRefusal } from './fixtures/otlp-requests.ts';
-import { OtlpExporter, type OtlpExporterOptions, SpanExportError } from './index.ts';
+import { openTelemetry, OtlpExporter, type OtlpExporterOptions, SpanExportError } from './index.ts';
 
 const URL = 'https://collector.example/v1/traces';
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
@@ -256,6 +260,90 @@ test('a batch that is sent again has the same spans, although later batches were
   expect(collector.requests).toHaveLength(4);
   expect(collector.requests[3]?.sent).toEqual(collector.requests[0]?.sent);
   expect(new Set(collector.spans.map(({ spanId }) => spanId)).size).toBe(9);
+});
+
+test('spans of sessions that take turns, in any size of batch, have the attributes that the SDK gets', async () => {
+  const [, createSdk] = recordingSdks.at(-1) ?? expect.unreachable();
+  const sessionIds = ['s', 'é'.repeat(40), 'a'.repeat(97), 'b'.repeat(127), '😀', 'c'.repeat(40)];
+  for (const maxBatchSize of [1, 2, 3, 7, 512]) {
+    const sdk = createSdk();
+    const collector = new Collector();
+    const settings = { captureUserId: maxBatchSize === 7, prices: { scripted: { input: 2, output: 10 } } };
+    const exporter = new OtlpExporter({ url: URL, fetch: collector.fetch, maxBatchSize, ...settings });
+    const inner = new LlmAgent({ name: 'inner', description: 'Helps.', model: new ScriptedModel(sessionIds) });
+    const runners = sessionIds.map((sessionId, index) => {
+      const calls = ['look', 'missing', 'inner'].map((name) => ({
+        functionCall: { id: `${sessionId}-${name}`, name, args: { request: 'x' } },
+      }));
+      const steps: ScriptedStep[] = [
+        calling,
+        { parts: calls },
+        { chunks: ['a', 'b'] },
+        { response: { errorCode: 'SAFETY' } },
+      ];
+      return new Runner({
+        appName: index % 2 === 0 ? 'app' : 'ä'.repeat(90),
+        agent: new LlmAgent({
+          name: `bot${index}`,
+          model: new ScriptedModel(steps),
+          generateContentConfig: { temperature: index / 10, topK: index },
+          tools: [
+            new FunctionTool({ name: 'look', description: 'Looks.', execute: async () => ({}) }),
+            new AgentTool({ agent: inner }),
+          ],
+        }),
+        sessionService: new InMemorySessionService(),
+        platform: fixedPlatform(),
+        autoCreateSession: true,
+        instrumentation: [exporter, openTelemetry({ tracerProvider: sdk.tracerProvider, ...settings })],
+      });
+    });
+    const run = (runner: Runner, index: number) =>
+      runner
+        .run({ userId: 'ann', sessionId: sessionIds[index] ?? '', newMessage: { parts: [{ text: 'hi' }] } })
+        .catch(() => undefined);
+    for (let turn = 0; turn < 2; turn++) await Promise.all(runners.map(run));
+    await exporter.close();
+    expect(collector.spans.length).toBeGreaterThan(80);
+    expect(new Set(collector.spans.map(({ traceId }) => traceId)).size).toBe(12);
+    expect(new Set(collector.spans.map(({ spanId }) => spanId)).size).toBe(collector.spans.length);
+    const sent = collector.spans.map(({ name, attributes }) =>
+      describeSpan(name, Object.fromEntries(attributes.map(({ key, value }) => [key, valueOf(value)]))),
+    );
+    expect(sent.toSorted()).toEqual(
+      sdk
+        .spans()
+        .map(({ name, attributes }) => describeSpan(name, attributes))
+        .toSorted(),
+    );
+  }
+});
+
+function describeSpan(name: string, attributes: Readonly<Record<string, unknown>>): string {
+  return JSON.stringify([name, Object.entries(attributes).toSorted(([one], [other]) => (one < other ? -1 : 1))]);
+}
+
+/** Returns the value of an attribute as the API of OpenTelemetry has it. */
+function valueOf({ intValue, arrayValue, ...others }: Readonly<Record<string, unknown>>): unknown {
+  if (intValue !== undefined) return Number(intValue);
+  const values = isRecord(arrayValue) ? arrayValue['values'] : undefined;
+  return Array.isArray(values) ? values.map(valueOf) : Object.values(others)[0];
+}
+
+test('a span that has ended refers to nothing of its run', async () => {
+  const spans: ActiveOperation[] = [];
+  const contexts: object[] = [];
+  const { exporter, run } = setUp(new Collector(), {}, [calling, 'done']);
+  const start = exporter.start.bind(exporter);
+  vi.spyOn(exporter, 'start').mockImplementation((operation, parent) => {
+    contexts.push(operation, operation.context);
+    const span = start(operation, parent);
+    spans.push(span);
+    return span;
+  });
+  await run();
+  expect(spans).toHaveLength(5);
+  for (const span of spans) for (const value of Object.values(span)) expect(contexts).not.toContain(value);
 });
 
 test('texts and numbers of any size arrive as they are', async () => {

@@ -5,11 +5,12 @@ import {
   type Operation,
   type Platform,
 } from '@eventloom/core';
-import { checkOptions, describeKind, integer, type OptionRules, reportTo } from '@eventloom/core/internal';
+import { checkOptions, describeKind, integer, type OptionRules, placeOf, reportTo } from '@eventloom/core/internal';
 import { SpanExportError } from './errors.ts';
 import { ExportedSpan } from './exported-span.ts';
 import { OtlpBatch } from './otlp-batch.ts';
 import { PROTOBUF, readBytes, type RefusedSpans, readRefusal } from './otlp-response.ts';
+import { RandomWords } from './random-words.ts';
 import type { ModelPrice, SpanSettings } from './span-record.ts';
 
 /** Options of an `OtlpExporter`. */
@@ -128,6 +129,8 @@ export class OtlpExporter implements Instrumentation {
   readonly #maxBatch: number;
   readonly #delayMs: number;
   readonly #timeoutMs: number;
+  /** Creates the ids, from the first span on. */
+  #random: RandomWords | undefined;
   /** The waiting spans. */
   readonly #batch: OtlpBatch;
   /** The platform of the first of them. */
@@ -173,7 +176,9 @@ export class OtlpExporter implements Instrumentation {
   }
 
   start(operation: Operation, parent: ActiveOperation | undefined): ActiveOperation {
-    return new ExportedSpan(operation, parent instanceof ExportedSpan ? parent : undefined, this.#settings, this);
+    this.#random ??= new RandomWords(placeOf(operation).platform.newUuid());
+    const around = parent instanceof ExportedSpan ? parent : undefined;
+    return new ExportedSpan(operation, around, this.#settings, this, this.#random);
   }
 
   /** Sends the waiting spans, and repeats failed requests without a wait. Resolves when each span is delivered or dropped. */

@@ -19,6 +19,8 @@ const MAX_REASON = 500;
  */
 export async function readRefusal(response: Response): Promise<RefusedSpans | undefined> {
   const bytes = await readBytes(response);
+  // Parsing an empty text as JSON would cost an error with its stack.
+  if (bytes.length === 0) return undefined;
   const isProtobuf = response.headers.get('content-type')?.startsWith(PROTOBUF) === true;
   const { rejected, message } = isProtobuf ? fromProtobuf(bytes) : fromJson(bytes);
   const count = Number(rejected ?? 0);

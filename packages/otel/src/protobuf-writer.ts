@@ -7,6 +7,9 @@ const ROOM = 32;
 /** Longest text that is written character by character: for a longer one the encoder is faster. */
 const SHORT = 96;
 
+/** Words of 32 bits, the highest first. */
+export type FourWords = readonly [first: number, second: number, third: number, fourth: number];
+
 /**
  * Writes protobuf messages into one buffer, which grows. Fields are written in the order of the calls. `tag` is the tag of a field with
  * its wire type: `number * 8 + 2` for text and messages.
@@ -102,30 +105,28 @@ export class ProtobufWriter {
     this.close(from);
   }
 
-  /** Writes bytes that are given as hexadecimal digits. Dashes between the digits are skipped. */
-  hex(tag: number, digits: string, size: number): void {
-    this.#reserve(size + ROOM);
-    const { bytes } = this;
-    let at = this.length;
-    bytes[at++] = tag;
-    bytes[at++] = size;
-    const end = at + size;
-    for (let index = 0; at < end; index += 2) {
-      if (digits.charCodeAt(index) === DASH) index++;
-      bytes[at++] = (digitAt(digits, index) << 4) | digitAt(digits, index + 1);
-    }
-    this.length = end;
-  }
-
-  /** Writes 8 bytes, the higher word first, as a field of bytes. */
-  words(tag: number, high: number, low: number): void {
+  /** Writes a field of 8 bytes, given as two words of 32 bits, the higher first. */
+  twoWords(tag: number, high: number, low: number): void {
     this.#reserve(ROOM);
     const at = this.length;
     this.bytes[at] = tag;
     this.bytes[at + 1] = 8;
-    this.#view.setUint32(at + 2, high);
-    this.#view.setUint32(at + 6, low);
+    this.#view.setInt32(at + 2, high);
+    this.#view.setInt32(at + 6, low);
     this.length = at + 10;
+  }
+
+  /** Writes a field of 16 bytes, given as four words of 32 bits, the highest first. */
+  fourWords(tag: number, [first, second, third, fourth]: FourWords): void {
+    this.#reserve(ROOM);
+    const at = this.length;
+    this.bytes[at] = tag;
+    this.bytes[at + 1] = 16;
+    this.#view.setInt32(at + 2, first);
+    this.#view.setInt32(at + 6, second);
+    this.#view.setInt32(at + 10, third);
+    this.#view.setInt32(at + 14, fourth);
+    this.length = at + 18;
   }
 
   /** Writes a field of 64 bits from its two words. */
@@ -133,8 +134,8 @@ export class ProtobufWriter {
     this.#reserve(ROOM);
     const at = this.length;
     this.bytes[at] = tag;
-    this.#view.setUint32(at + 1, low, true);
-    this.#view.setUint32(at + 5, high, true);
+    this.#view.setInt32(at + 1, low, true);
+    this.#view.setInt32(at + 5, high, true);
     this.length = at + 9;
   }
 
@@ -190,14 +191,6 @@ export class ProtobufWriter {
     this.bytes = bytes;
     this.#view = new DataView(bytes.buffer);
   }
-}
-
-const DASH = '-'.charCodeAt(0);
-
-/** Returns the value of a hexadecimal digit. The lower four bits of a letter are its value minus 9. */
-export function digitAt(digits: string, index: number): number {
-  const code = digits.charCodeAt(index);
-  return code > 57 ? (code & 15) + 9 : code & 15;
 }
 
 function varintLength(value: number): number {

@@ -1,5 +1,5 @@
-import type { BaseLlm, LlmRequest, LlmResponse, Operation, OperationEnd } from '@eventloom/core';
-import { OperationRecord } from '@eventloom/core/internal';
+import type { InvocationContext, LlmRequest, LlmResponse, Operation, OperationEnd } from '@eventloom/core';
+import { operationNameOf, OperationProgress, placeOf, subjectOf } from '@eventloom/core/internal';
 import type { Attributes, AttributeValue } from '@opentelemetry/api';
 import { capturedInstruction, capturedMessages, capturedResponse, capturedValue } from './captured-content.ts';
 import {
@@ -60,28 +60,35 @@ export interface SpanSettings {
  * An operation with the attributes of its span, by the GenAI conventions. Attributes are computed when they are written; only content is
  * captured immediately.
  */
-export class SpanRecord extends OperationRecord {
-  /** The model of a model call. */
-  readonly model: BaseLlm | undefined;
+export class SpanRecord extends OperationProgress {
+  readonly kind: Operation['kind'];
+  /** See `subjectOf`. */
+  readonly subject: string;
+  /** Undefined once the span is written: its context would keep the whole session in memory. */
+  operation: Operation | undefined;
   /** The text of the error, if content is captured. */
   errorMessage: string | undefined;
   protected readonly settings: SpanSettings;
-  readonly #numbers: readonly (readonly [name: string, value: number])[] | undefined;
   readonly #content: Attributes | undefined;
   #last: LlmResponse | undefined;
 
-  constructor(operation: Operation, parent: OperationRecord | undefined, settings: SpanSettings) {
-    super(operation, parent);
+  constructor(operation: Operation, settings: SpanSettings) {
+    super(operation);
+    this.kind = operation.kind;
+    this.subject = subjectOf(operation);
+    this.operation = operation;
     this.settings = settings;
     const { contentLength } = settings;
-    if (contentLength !== undefined) this.#content = {};
-    if (operation.kind === 'model') {
-      const { model, request } = operation;
-      this.model = model;
-      this.#numbers = numbersOf(request);
-      if (this.#content && contentLength !== undefined) addRequest(this.#content, request, contentLength);
-    } else if (operation.kind === 'tool' && this.#content && contentLength !== undefined)
+    if (contentLength === undefined) return;
+    this.#content = {};
+    if (operation.kind === 'model') addRequest(this.#content, operation.request, contentLength);
+    else if (operation.kind === 'tool')
       this.#content[TOOL_CALL_ARGUMENTS] = capturedValue(operation.args, contentLength);
+  }
+
+  /** Name of the span: see `operationNameOf`. */
+  get name(): string {
+    return `${operationNameOf(this.kind)} ${this.subject}`;
   }
 
   override response(response: LlmResponse): void {
@@ -115,7 +122,7 @@ export class SpanRecord extends OperationRecord {
 
   /** Name of the service that the model calls. */
   get provider(): string | undefined {
-    return this.model && providerOf(this.model);
+    return this.operation?.kind === 'model' ? providerOf(this.operation.model) : undefined;
   }
 
   /** Passes on the attributes that the conventions name for decisions of samplers. */
@@ -126,29 +133,31 @@ export class SpanRecord extends OperationRecord {
 
   /** Passes on the other attributes that are known when the operation starts, without content. */
   describeStart(add: AddAttribute): void {
-    this.describeRun(add);
-    if (this.kind !== 'run') this.describeExecution(add);
+    if (!this.operation) return;
+    const place = placeOf(this.operation);
+    this.describeRun(place, add);
+    if (this.kind !== 'run') this.describeExecution(place, add);
     this.describeCall(add);
   }
 
   /** Passes on the attributes that all operations of a run have. */
-  describeRun(add: AddAttribute): void {
-    add(CONVERSATION_ID, this.sessionId);
-    add(INVOCATION_ID, this.invocationId);
-    if (this.settings.captureUserId) add(USER_ID, this.userId);
+  describeRun({ invocation, invocationId, userId }: InvocationContext, add: AddAttribute): void {
+    add(CONVERSATION_ID, invocation.session.id);
+    add(INVOCATION_ID, invocationId);
+    if (this.settings.captureUserId) add(USER_ID, userId);
   }
 
   /** Passes on the attributes that all operations of an execution of an agent have. */
-  describeExecution(add: AddAttribute): void {
-    add(AGENT_NAME, this.agentName);
-    add(EXECUTION_ID, this.executionId);
+  describeExecution({ agent, executionId }: InvocationContext, add: AddAttribute): void {
+    add(AGENT_NAME, agent.name);
+    add(EXECUTION_ID, executionId);
   }
 
   /** Passes on the attributes that all operations of this kind with this subject have. */
   describeSubject(add: AddAttribute): void {
     const { kind } = this;
-    add(OPERATION_NAME, this.operationName);
-    if (kind === 'run') add(AGENT_NAME, this.appName);
+    add(OPERATION_NAME, operationNameOf(kind));
+    if (kind === 'run') add(AGENT_NAME, this.subject);
     else if (kind === 'model') add(REQUEST_MODEL, this.subject);
     else if (kind === 'node') add(NODE_NAME, this.subject);
     else if (kind === 'tool') {
@@ -165,11 +174,22 @@ export class SpanRecord extends OperationRecord {
 
   /** Passes on the attributes that are this operation's own when it starts. */
   describeCall(add: AddAttribute): void {
-    if (this.isResumed) add(RESUMED, true);
-    if (this.kind === 'agent' && this.agentDescription !== '') add(AGENT_DESCRIPTION, this.agentDescription);
-    if (this.callId !== undefined) add(TOOL_CALL_ID, this.callId);
-    if (this.isLive) add(LIVE, true);
-    for (const [name, value] of this.#numbers ?? []) add(name, value);
+    const { operation } = this;
+    if (operation?.kind === 'run') {
+      if (operation.resumed) add(RESUMED, true);
+    } else if (operation?.kind === 'agent') {
+      const { description } = operation.context.agent;
+      if (description !== '') add(AGENT_DESCRIPTION, description);
+    } else if (operation?.kind === 'tool') {
+      add(TOOL_CALL_ID, operation.context.functionCallId);
+    } else if (operation?.kind === 'model') {
+      if (operation.live) add(LIVE, true);
+      const { config } = operation.request;
+      for (const { option, attribute } of REQUEST_NUMBERS) {
+        const value = config[option];
+        if (typeof value === 'number') add(attribute, value);
+      }
+    }
   }
 
   /** Passes on the attributes that are known when the operation has ended, and the content. */
@@ -202,15 +222,6 @@ export class SpanRecord extends OperationRecord {
 
 /** Receives an attribute of a span. */
 type AddAttribute = (name: string, value: AttributeValue) => void;
-
-function numbersOf({ config }: LlmRequest): [name: string, value: number][] | undefined {
-  let numbers: [string, number][] | undefined;
-  for (const { option, attribute } of REQUEST_NUMBERS) {
-    const value = config[option];
-    if (typeof value === 'number') (numbers ??= []).push([attribute, value]);
-  }
-  return numbers;
-}
 
 function addRequest(attributes: Attributes, { contents, config }: LlmRequest, contentLength: number): void {
   attributes[INPUT_MESSAGES] = capturedMessages(contents, contentLength);

@@ -1,4 +1,5 @@
 import type { Operation, OperationEnd, TraceHeaders } from '@eventloom/core';
+import { operationNameOf } from '@eventloom/core/internal';
 import {
   type Attributes,
   type Context,
@@ -33,7 +34,7 @@ export class TracedOperation extends SpanRecord {
   readonly #settings: TraceSettings;
 
   constructor(operation: Operation, around: Context, settings: TraceSettings) {
-    super(operation, undefined, settings);
+    super(operation, settings);
     const kind = operation.kind === 'model' ? SpanKind.CLIENT : SpanKind.INTERNAL;
     this.#settings = settings;
     const attributes: Attributes = {};
@@ -65,12 +66,13 @@ export class TracedOperation extends SpanRecord {
       span.setStatus({ code: SpanStatusCode.ERROR, ...(errorMessage !== undefined && { message: errorMessage }) });
     }
     span.end();
+    this.operation = undefined;
   }
 
   #measure(metrics: ModelMetrics): void {
     const { input, output } = this.tokens;
     const measured: Attributes = {
-      [OPERATION_NAME]: this.operationName,
+      [OPERATION_NAME]: operationNameOf(this.kind),
       [PROVIDER_NAME]: this.provider,
       [REQUEST_MODEL]: this.subject,
     };

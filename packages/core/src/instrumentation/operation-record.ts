@@ -13,28 +13,9 @@ interface TokenCounts {
   readonly thoughts: number | undefined;
 }
 
-/**
- * An operation as plain fields, for instrumentation that writes spans itself. Recording costs little: ids, names and
- * attributes are made when they are read. Keeps no context, which would keep the whole session in memory, and no
- * content.
- */
-export class OperationRecord implements ActiveOperation {
-  readonly kind: Operation['kind'];
-  readonly parent: OperationRecord | undefined;
+/** The times, the outcome and the tokens of an operation, for instrumentation that writes spans itself. */
+export class OperationProgress implements ActiveOperation {
   readonly platform: Platform;
-  readonly appName: string;
-  readonly userId: string;
-  readonly sessionId: string;
-  readonly invocationId: string;
-  readonly executionId: string;
-  readonly agentName: string;
-  readonly agentDescription: string;
-  /** Name of the app, of the agent, of the requested model, of the tool or of the node. */
-  readonly subject: string;
-  /** Id of a tool call. */
-  readonly callId: string | undefined;
-  /** True for a resumed run. */
-  readonly isResumed: boolean;
   /** True for a live connection to a model. */
   readonly isLive: boolean;
   readonly startMs: number;
@@ -48,51 +29,11 @@ export class OperationRecord implements ActiveOperation {
   responseModel: string | undefined;
   finishReason: string | undefined;
   usage: UsageMetadata | undefined;
-  #traceId: string | undefined;
-  #spanId: string | undefined;
 
-  constructor(operation: Operation, parent: OperationRecord | undefined) {
-    const { kind } = operation;
-    const place = placeOf(operation);
-    const { agent, invocation, platform } = place;
-    this.kind = kind;
-    this.parent = parent;
-    this.platform = platform;
-    this.appName = place.appName;
-    this.userId = place.userId;
-    this.sessionId = invocation.session.id;
-    this.invocationId = place.invocationId;
-    this.executionId = place.executionId;
-    this.agentName = agent.name;
-    this.agentDescription = agent.description;
-    this.subject = subjectOf(operation, place);
-    this.callId = kind === 'tool' ? operation.context.functionCallId : undefined;
-    this.isResumed = kind === 'run' && operation.resumed;
-    this.isLive = kind === 'model' && operation.live;
-    this.startMs = platform.now();
-  }
-
-  /**
-   * The name of the span: `invoke_workflow {app}`, `invoke_agent {agent}`, `chat {model}`, `execute_tool {tool}` or
-   * `execute_node {node}`.
-   */
-  get name(): string {
-    return `${this.operationName} ${this.subject}`;
-  }
-
-  /** `invoke_workflow`, `invoke_agent`, `chat` or `execute_tool`, as the conventions name them, or `execute_node`. */
-  get operationName(): string {
-    return OPERATION_NAMES[this.kind];
-  }
-
-  /** 32 hexadecimal digits. */
-  get traceId(): string {
-    return (this.#traceId ??= this.parent ? this.parent.traceId : digitsOf(this.platform.newUuid()));
-  }
-
-  /** 16 hexadecimal digits. */
-  get spanId(): string {
-    return (this.#spanId ??= lastDigitsOf(this.platform.newUuid()));
+  constructor(operation: Operation) {
+    this.platform = placeOf(operation).platform;
+    this.isLive = operation.kind === 'model' && operation.live;
+    this.startMs = this.platform.now();
   }
 
   /** The tokens of a model call; of a live connection, those of all its turns. */
@@ -123,6 +64,61 @@ export class OperationRecord implements ActiveOperation {
   }
 }
 
+/**
+ * An operation as plain fields, for spans that are kept. Keeps no context, which would keep the whole session in memory, and no content.
+ * Ids are made when they are read.
+ */
+export class OperationRecord extends OperationProgress {
+  readonly kind: Operation['kind'];
+  readonly parent: OperationRecord | undefined;
+  readonly appName: string;
+  readonly userId: string;
+  readonly sessionId: string;
+  readonly invocationId: string;
+  readonly executionId: string;
+  readonly agentName: string;
+  /** See `subjectOf`. */
+  readonly subject: string;
+  /** Id of a tool call. */
+  readonly callId: string | undefined;
+  /** True for a resumed run. */
+  readonly isResumed: boolean;
+  #traceId: string | undefined;
+  #spanId: string | undefined;
+
+  constructor(operation: Operation, parent: OperationRecord | undefined) {
+    super(operation);
+    const { kind } = operation;
+    const place = placeOf(operation);
+    this.kind = kind;
+    this.parent = parent;
+    this.appName = place.appName;
+    this.userId = place.userId;
+    this.sessionId = place.invocation.session.id;
+    this.invocationId = place.invocationId;
+    this.executionId = place.executionId;
+    this.agentName = place.agent.name;
+    this.subject = subjectOf(operation);
+    this.callId = kind === 'tool' ? operation.context.functionCallId : undefined;
+    this.isResumed = kind === 'run' && operation.resumed;
+  }
+
+  /** Name of the span: see `operationNameOf`. */
+  get name(): string {
+    return `${operationNameOf(this.kind)} ${this.subject}`;
+  }
+
+  /** 32 hexadecimal digits. */
+  get traceId(): string {
+    return (this.#traceId ??= this.parent ? this.parent.traceId : digitsOf(this.platform.newUuid()));
+  }
+
+  /** 16 hexadecimal digits. */
+  get spanId(): string {
+    return (this.#spanId ??= lastDigitsOf(this.platform.newUuid()));
+  }
+}
+
 /** Operations by the GenAI semantic conventions of OpenTelemetry. */
 const OPERATION_NAMES: Readonly<Record<Operation['kind'], string>> = {
   run: 'invoke_workflow',
@@ -132,13 +128,20 @@ const OPERATION_NAMES: Readonly<Record<Operation['kind'], string>> = {
   node: 'execute_node',
 };
 
-function placeOf(operation: Operation): InvocationContext {
+/** Returns `invoke_workflow`, `invoke_agent`, `chat` or `execute_tool`, as the conventions name operations, or `execute_node`. */
+export function operationNameOf(kind: Operation['kind']): string {
+  return OPERATION_NAMES[kind];
+}
+
+/** Returns the context of the agent that the operation belongs to; of a run, its root context. */
+export function placeOf(operation: Operation): InvocationContext {
   return operation.kind === 'tool' ? operation.context.invocationContext : operation.context;
 }
 
-function subjectOf(operation: Operation, place: InvocationContext): string {
-  if (operation.kind === 'run') return place.appName;
-  if (operation.kind === 'agent') return place.agent.name;
+/** Returns the name of the app, of the agent, of the requested model, of the tool or of the node. */
+export function subjectOf(operation: Operation): string {
+  if (operation.kind === 'run') return operation.context.appName;
+  if (operation.kind === 'agent') return operation.context.agent.name;
   return operation.kind === 'model' ? (operation.request.model ?? operation.model.model) : operation.name;
 }
 

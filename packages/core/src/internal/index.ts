@@ -138,7 +138,13 @@ export {
   withoutText,
 } from '../event/streamed-record.ts';
 export type { ObservedOperation } from '../instrumentation/instrumentation.ts';
-export { OperationRecord } from '../instrumentation/operation-record.ts';
+export {
+  operationNameOf,
+  OperationProgress,
+  OperationRecord,
+  placeOf,
+  subjectOf,
+} from '../instrumentation/operation-record.ts';
 export {
   combineInstrumentation,
   openInside,
