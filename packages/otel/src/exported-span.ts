@@ -7,7 +7,7 @@ import { SpanRecord, type SpanSettings } from './span-record.ts';
 import { type RemoteSpan, remoteSpanOf } from './trace-context.ts';
 
 /** Takes the spans that have ended. */
-interface SpanSink {
+export interface SpanSink {
   take(span: ExportedSpan): void;
 }
 

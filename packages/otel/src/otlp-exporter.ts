@@ -7,7 +7,7 @@ import {
 } from '@eventloom/core';
 import { checkOptions, describeKind, integer, type OptionRules, placeOf, reportTo } from '@eventloom/core/internal';
 import { SpanExportError } from './errors.ts';
-import { ExportedSpan } from './exported-span.ts';
+import { ExportedSpan, type SpanSink } from './exported-span.ts';
 import { OtlpBatch } from './otlp-batch.ts';
 import { PROTOBUF, readBytes, type RefusedSpans, readRefusal } from './otlp-response.ts';
 import { RandomWords } from './random-words.ts';
@@ -149,6 +149,8 @@ export class OtlpExporter implements Instrumentation {
   /** Number of waiting calls of `flush`. */
   #flushes = 0;
   #isClosed = false;
+  /** Receives the ended spans: a public method would publish their class. */
+  readonly #sink: SpanSink = { take: (span) => this.#take(span) };
 
   /** @throws ConfigurationError for an unknown option or one of the wrong kind, and for an address that is not http or https */
   constructor(options: OtlpExporterOptions) {
@@ -178,7 +180,7 @@ export class OtlpExporter implements Instrumentation {
   start(operation: Operation, parent: ActiveOperation | undefined): ActiveOperation {
     this.#random ??= new RandomWords(placeOf(operation).platform.newUuid());
     const around = parent instanceof ExportedSpan ? parent : undefined;
-    return new ExportedSpan(operation, around, this.#settings, this, this.#random);
+    return new ExportedSpan(operation, around, this.#settings, this.#sink, this.#random);
   }
 
   /** Sends the waiting spans, and repeats failed requests without a wait. Resolves when each span is delivered or dropped. */
@@ -202,8 +204,8 @@ export class OtlpExporter implements Instrumentation {
     await this.flush();
   }
 
-  /** Adds an ended span to the queue. @internal */
-  take(span: ExportedSpan): void {
+  /** Adds an ended span to the queue. */
+  #take(span: ExportedSpan): void {
     const { platform } = span;
     if (this.#isClosed || this.#isFull()) {
       this.#dropped++;

@@ -65,6 +65,8 @@ describe.each([
 
 /** Deletes the rows of earlier cases. */
 function deleteRows(sql: DurableObjectStorage['sql']): void {
-  const tables = sql.exec("SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'eventloom%'").toArray();
-  for (const { name } of tables) if (name !== 'eventloom_meta') sql.exec(`DELETE FROM ${String(name)}`);
+  const tables = sql
+    .exec<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'eventloom%'")
+    .toArray();
+  for (const { name } of tables) if (name !== 'eventloom_meta') sql.exec(`DELETE FROM ${name}`);
 }
