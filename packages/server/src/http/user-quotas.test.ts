@@ -182,42 +182,86 @@ test('requests that have waited for a second begin without a free place, one eve
   expect(quotas.places?.users.size).toBe(0);
 });
 
-test('requests begin in the order in which they came, also those that came while others began late', async () => {
+test('each request waits for a second before it begins without a place, also while others begin so', async () => {
   const { placed, take, advance } = createPlaces();
+  const ofAnn = (): number => placed.filter(({ userId }) => userId === 'ann').length;
   take('ann', 9);
   await advance(980);
   take('bob', 9);
   take('ann', 1);
-  const [, , , , , , , , ninth] = placed;
-  expect(ninth?.userId).toBe('bob');
   await advance(20);
-  expect(placed.filter(({ userId }) => userId === 'ann')).toHaveLength(9);
-  await advance(49);
-  expect(placed.filter(({ userId }) => userId === 'ann')).toHaveLength(9);
-  await advance(1);
-  expect(placed.filter(({ userId }) => userId === 'ann')).toHaveLength(10);
-  expect(placed.filter(({ userId }) => userId === 'bob')).toHaveLength(8);
+  expect(ofAnn()).toBe(9);
+  await advance(979);
+  expect(ofAnn()).toBe(9);
+  await advance(21);
+  expect(ofAnn()).toBe(10);
+  expect(placed.filter(({ userId }) => userId === 'bob')).toHaveLength(9);
+});
+
+test('in a line that moves but is never empty, requests begin in the order in which they came', async () => {
+  const { placed, quotas, take, advance } = createPlaces();
+  take('ann', 8);
+  for (let index = 0; index < 100; index++) {
+    const coming = new RequestQuota(quotas, 'ann', { signal: new AbortController().signal });
+    void coming.place?.then(() => placed.push(coming));
+    take('ann', 1);
+    await advance(30);
+    for (const request of placed.splice(0, 2)) request.release();
+    await advance(0);
+    expect(placed).toHaveLength(8);
+    expect(placed.at(-2)).toBe(coming);
+  }
+});
+
+test('the newest of the requests that have waited for a second begins first: clients of older ones may have left', async () => {
+  const { placed, take, advance } = createPlaces();
+  take('ann', 208);
+  await advance(10);
+  const before = placed.length;
+  const cancelling = new AbortController();
+  take('ann', 1, cancelling.signal);
+  await advance(1040);
+  expect(placed).toHaveLength(before + 2);
+  // Aborted requests begin at once: this one has begun already.
+  cancelling.abort();
+  await advance(0);
+  expect(placed).toHaveLength(before + 2);
+});
+
+test('a thousand requests of a user may wait, and one more is refused', async () => {
+  const { placed, take, advance } = createPlaces();
+  take('ann', 1008);
+  expect(() => take('ann', 1)).toThrow(
+    new UserLimitError(
+      '1000 requests of the user wait, which is as many as may; try again when one of them has been answered',
+    ),
+  );
+  take('bob', 9);
+  placed[0]?.release();
+  await advance(0);
+  take('ann', 1);
+  expect(() => take('ann', 1)).toThrow(UserLimitError);
 });
 
 test('requests that are aborted leave the line at once, and give back what they took', async () => {
   const { quotas, placed, take, advance } = createPlaces();
   take('ann', 8);
   const leaving = new AbortController();
-  take('ann', 1000, leaving.signal);
+  take('ann', 900, leaving.signal);
   take('ann', 1, AbortSignal.abort());
   take('ann', 1);
   await advance(0);
   expect(placed.length).toBe(9);
   leaving.abort();
   await advance(0);
-  expect(placed.length).toBe(1009);
+  expect(placed.length).toBe(909);
   expect(quotas.places?.users.get('ann')?.waiting?.size).toBe(1);
   for (const request of placed.slice(8)) request.release();
   await advance(0);
   expect(quotas.places?.users.get('ann')?.taken).toBe(8);
   placed[0]?.release();
   await advance(0);
-  expect(placed.length).toBe(1010);
+  expect(placed.length).toBe(910);
 });
 
 test('requests begin although the clock was set back while they waited', async () => {

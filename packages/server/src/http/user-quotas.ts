@@ -122,17 +122,27 @@ export class UserQuotas {
 
 /** Maximum number of requests of one user that are worked on at the same time. */
 const MAX_PLACES = 8;
-/** Time after which a request may begin without a place. Those with a place may wait for what it does, such as a cancellation. */
-const MAX_WAIT_MS = 1000;
-/** Time between two requests of a user that begin so: a thousand that have waited for a second must not begin together. */
+/** Maximum number of requests of one user that wait for a place. Each keeps its connection, and the unread beginning of its body. */
+const MAX_WAITING = 1000;
+/** Time between two requests of a user that begin without a place: a thousand that have waited for long must not begin together. */
 const LATE_INTERVAL_MS = 50;
+/** Number of these intervals after which a request may begin without a place: those with a place may wait for it to cancel a run. */
+const LATE_INTERVALS = 20;
+
+/** Time after which a place that was given back is passed on although the timer for that did not fire. */
+const MAX_PASS_ON_MS = 1000;
 
 /** The places of one user. */
 interface PlacesOfUser {
   taken: number;
-  /** Give a place to the requests that wait for one, in the order in which they came; undefined before the first. */
-  waiting: Set<() => void> | undefined;
-  /** Cancels the timer that begins the next of them; undefined if none waits. */
+  /**
+   * Give a place to the requests that wait for one, in the order in which they came, with the interval in which they came; undefined before
+   * the first. Intervals are counted, because a clock may be set back.
+   */
+  waiting: Map<() => void, number> | undefined;
+  /** Number of intervals for which requests have waited. */
+  interval: number;
+  /** Cancels the timer of the current interval; undefined if no request waits. */
   cancelTimer: (() => void) | undefined;
 }
 
@@ -156,11 +166,18 @@ class UserPlaces {
   /**
    * Takes a place of a user. Resolves when the request has it; undefined if it has it at once. A request that is aborted
    * leaves the line with a place, which it gives back like any other one.
+   *
+   * @throws UserLimitError if too many requests of the user wait
    */
   take(userId: string, request: Pick<Request, 'signal'>): Promise<void> | undefined {
     // A Worker drops the timers of a request that it has answered.
-    if (this.#returned.length > 0 && this.#timers.now() - this.#returnedMs > MAX_WAIT_MS) this.#passOn();
-    const own: PlacesOfUser = this.users.get(userId) ?? { taken: 0, waiting: undefined, cancelTimer: undefined };
+    if (this.#returned.length > 0 && this.#timers.now() - this.#returnedMs > MAX_PASS_ON_MS) this.#passOn();
+    const own: PlacesOfUser = this.users.get(userId) ?? {
+      taken: 0,
+      waiting: undefined,
+      interval: 0,
+      cancelTimer: undefined,
+    };
     this.users.set(userId, own);
     if (own.taken >= MAX_PLACES) return this.#wait(own, request.signal);
     own.taken++;
@@ -176,7 +193,12 @@ class UserPlaces {
 
   #wait(own: PlacesOfUser, signal: AbortSignal): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const waiting = (own.waiting ??= new Set());
+    const waiting = (own.waiting ??= new Map());
+    if (waiting.size >= MAX_WAITING) {
+      throw new UserLimitError(
+        `${MAX_WAITING} requests of the user wait, which is as many as may; try again when one of them has been answered`,
+      );
+    }
     const begin = (): void => {
       signal.removeEventListener('abort', begin);
       waiting.delete(begin);
@@ -187,18 +209,27 @@ class UserPlaces {
       own.taken++;
       resolve();
     };
-    waiting.add(begin);
+    // The rest of an interval that has begun is not counted.
+    waiting.set(begin, own.cancelTimer ? own.interval + 1 : own.interval);
     signal.addEventListener('abort', begin);
-    own.cancelTimer ??= this.#timers.schedule(MAX_WAIT_MS, () => this.#beginLate(own));
+    own.cancelTimer ??= this.#timers.schedule(LATE_INTERVAL_MS, () => this.#endInterval(own));
     if (signal.aborted) begin();
     return promise;
   }
 
-  /** Begins the request that has waited longest without a free place, and later the next one. */
-  #beginLate(own: PlacesOfUser): void {
-    own.cancelTimer = this.#timers.schedule(LATE_INTERVAL_MS, () => this.#beginLate(own));
-    const [next] = own.waiting ?? [];
-    next?.();
+  /**
+   * Begins a request that has waited for long without a place: the newest of them. The clients of older ones have most likely left. A
+   * server cannot always notice that: a Durable Object never does, and Node only when it reads the body.
+   */
+  #endInterval(own: PlacesOfUser): void {
+    own.interval++;
+    own.cancelTimer = this.#timers.schedule(LATE_INTERVAL_MS, () => this.#endInterval(own));
+    let late: (() => void) | undefined;
+    for (const [begin, since] of own.waiting ?? []) {
+      if (own.interval - since < LATE_INTERVALS) break;
+      late = begin;
+    }
+    late?.();
   }
 
   readonly #passOn = (): void => {
@@ -206,7 +237,7 @@ class UserPlaces {
       const own = this.users.get(userId);
       if (!own) continue;
       own.taken--;
-      const [next] = own.waiting ?? [];
+      const [next] = own.waiting?.keys() ?? [];
       if (next && own.taken < MAX_PLACES) next();
       if (own.taken === 0) this.users.delete(userId);
     }
