@@ -67,6 +67,8 @@ interface SubjectBytes {
 export class OtlpBatch {
   /** Number of added spans. */
   size = 0;
+  /** Number of their bytes, with those before the spans. */
+  bytes = 0;
   readonly #writer = new ProtobufWriter();
   /** Writes parts of the request that are not spans. */
   readonly #shortWriter = new ProtobufWriter();
@@ -114,6 +116,7 @@ export class OtlpBatch {
     try {
       this.#write(span, place);
       this.size++;
+      this.bytes = this.#writer.length;
     } catch (error) {
       // The bytes of the other spans stay valid. No span may share the bytes of this one.
       this.#writer.length = from;
@@ -170,6 +173,7 @@ export class OtlpBatch {
     this.#spare = undefined;
     this.#number++;
     this.size = 0;
+    this.bytes = 0;
     return bytes.subarray(from, length);
   }
 

@@ -1,11 +1,11 @@
 import { InMemorySessionService } from '@eventloom/sessions';
 import { Runner } from '@eventloom/runner';
-import { type FixedPlatform, fixedPlatform, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { type FixedPlatform, fixedPlatform, ScriptedModel, type ScriptedStep, testContext } from '@eventloom/testing';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test, vi } from 'vitest';
 import { isRecord } from '@eventloom/core/internal';
-import { AgentTool } from '@eventloom/multi-agent';
+import { AgentTool, SequentialAgent } from '@eventloom/multi-agent';
 import type { ActiveOperation } from '@eventloom/core';
 import { recordingSdks } from './fixtures/recording-sdks.ts';
 import { decodeRequest, encodeRefusal } from './fixtures/otlp-requests.ts';
@@ -208,6 +208,25 @@ test('a full batch is sent at once, and spans that exceed the queue are dropped,
   expect(exporter.spans).toEqual({ exported: 4, dropped: 2, failed: 0, queued: 0 });
 });
 
+test('waiting spans of more than 4 MiB are sent at once', async () => {
+  const collector = new Collector();
+  const options = { captureContent: true, maxContentLength: 10_000_000 };
+  const { platform, exporter, run } = setUp(collector, options, ['x'.repeat(3_000_000), 'two']);
+  await run();
+  expect(collector.requests).toEqual([]);
+  // The request to the model has the first answer.
+  await run();
+  expect(collector.spans.map(({ name }) => name)).toEqual([
+    'chat scripted',
+    'invoke_agent bot',
+    'invoke_workflow app',
+    'chat scripted',
+  ]);
+  platform.advance(5000);
+  await platform.drain();
+  expect(exporter.spans).toEqual({ exported: 6, dropped: 0, failed: 0, queued: 0 });
+});
+
 test.each([
   ['the network fails', () => Promise.reject(new TypeError('no network')) as never, 1000],
   ['the collector is overloaded', () => new Response('', { status: 503 }), 1000],
@@ -317,6 +336,44 @@ test('spans of sessions that take turns, in any size of batch, have the attribut
         .toSorted(),
     );
   }
+});
+
+test('spans of an agent that has a session of its own within a run have the id of that session', async () => {
+  const collector = new Collector();
+  const { exporter } = setUp(collector);
+  const outer = testContext();
+  const inner = testContext();
+  Object.assign(inner.invocation.session, { id: 'own' });
+  const run = exporter.start({ kind: 'run', context: outer, resumed: false }, undefined);
+  for (const context of [outer, inner, outer]) exporter.start({ kind: 'agent', context }, run).end({ status: 'ok' });
+  run.end({ status: 'ok' });
+  await exporter.flush();
+  const sessionIds = collector.spans.map(({ attributes }) =>
+    attributes.flatMap(({ key, value }) => (key === 'gen_ai.conversation.id' ? valueOf(value) : [])),
+  );
+  expect(sessionIds).toEqual([['s'], ['own'], ['s'], ['s']]);
+});
+
+test('spans of models that have one name have the provider of their own model', async () => {
+  class OtherModel extends ScriptedModel {}
+  const collector = new Collector();
+  const exporter = new OtlpExporter({ url: URL, fetch: collector.fetch });
+  const models = [new ScriptedModel(['one']), new OtherModel(['two']), new ScriptedModel(['three'])];
+  const subAgents = models.map((model, index) => new LlmAgent({ name: `bot${index}`, model }));
+  const runner = new Runner({
+    appName: 'app',
+    agent: new SequentialAgent({ name: 'all', subAgents }),
+    sessionService: new InMemorySessionService(),
+    platform: fixedPlatform(),
+    autoCreateSession: true,
+    instrumentation: exporter,
+  });
+  await runner.run({ userId: 'ann', sessionId: 's', newMessage: { parts: [{ text: 'hi' }] } });
+  await exporter.close();
+  const providers = collector.spans.flatMap(({ attributes }) =>
+    attributes.flatMap(({ key, value }) => (key === 'gen_ai.provider.name' ? valueOf(value) : [])),
+  );
+  expect(providers).toEqual(['ScriptedModel', 'OtherModel', 'ScriptedModel']);
 });
 
 function describeSpan(name: string, attributes: Readonly<Record<string, unknown>>): string {
@@ -443,6 +500,41 @@ test('a request without an answer ends at its time-out, and closing tries once m
   expect(exporter.spans).toEqual({ exported: 0, dropped: 3, failed: 3, queued: 0 });
   expect(collector.requests).toHaveLength(2);
   expect(await reportsOf(platform)).toContain('3 spans were not delivered: the collector answered with status 503');
+});
+
+test('closing ends after two time-outs although fetch ignores its signal', async () => {
+  const fetch = () => new Promise<never>(() => undefined);
+  const { platform, exporter, run } = setUp(new Collector(), { timeoutMs: 300, fetch });
+  await run();
+  const closing = exporter.close();
+  platform.advance(300);
+  await expect.poll(() => platform.nextTimer()).toBe(300);
+  platform.advance(300);
+  await closing;
+  expect(exporter.spans).toEqual({ exported: 0, dropped: 0, failed: 3, queued: 0 });
+  expect(await reportsOf(platform)).toBe('OtlpExporter: 3 spans were not delivered: no answer within 300 ms');
+});
+
+test('the bytes of a request that ended before its fetch are not used again', async () => {
+  const collector = new Collector();
+  const bodies: Uint8Array[] = [];
+  const fetch = (url: string, init: RequestInit): Promise<Response> => {
+    bodies.push(init.body instanceof Uint8Array ? init.body : expect.unreachable());
+    return bodies.length === 1 ? new Promise(() => undefined) : collector.fetch(url, init);
+  };
+  const { platform, exporter, run } = setUp(collector, { maxBatchSize: 3, fetch }, ['1', '2', '3', '4']);
+  await run();
+  const copy = bodies[0]?.slice();
+  platform.advance(10_000);
+  await expect.poll(() => platform.nextTimer()).toBe(1000);
+  platform.advance(1000);
+  await platform.drain();
+  for (let turn = 0; turn < 3; turn++) {
+    await run();
+    await platform.drain();
+  }
+  expect(exporter.spans).toEqual({ exported: 12, dropped: 0, failed: 0, queued: 0 });
+  expect(bodies[0]).toEqual(copy);
 });
 
 test('an address that is not http, a header that is not text and an unknown option are refused', () => {

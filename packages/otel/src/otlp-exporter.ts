@@ -36,7 +36,7 @@ export interface OtlpExporterOptions {
   readonly prices?: Readonly<Record<string, ModelPrice>> | undefined;
   /** Maximum number of spans that wait or are being sent; further spans are dropped, counted and reported. Default 2,048. */
   readonly maxQueueSize?: number | undefined;
-  /** Maximum number of spans in one request. That many waiting spans are sent at once. Default 512. */
+  /** Maximum number of spans in one request. That many waiting spans are sent at once, and fewer of more than 4 MiB. Default 512. */
   readonly maxBatchSize?: number | undefined;
   /** Maximum time that a span waits for others, in milliseconds. Default 5,000. */
   readonly delayMs?: number | undefined;
@@ -44,7 +44,7 @@ export interface OtlpExporterOptions {
   readonly timeoutMs?: number | undefined;
   /**
    * Sends a request. Default: the global `fetch`. On Workers it may be that of a service binding. It must not use the bytes of the body
-   * after its promise has settled: their memory is used again.
+   * after its promise has settled: their memory is used again. Its `signal` aborts at the time-out, after which its answer is ignored.
    */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
 }
@@ -84,6 +84,8 @@ const MAX_ATTEMPTS = 5;
 const FIRST_WAIT_MS = 1000;
 /** Maximum wait before the next attempt, even if the collector asks for a longer one. */
 const MAX_WAIT_MS = 30_000;
+/** Number of bytes of waiting spans from which they are sent at once. Collectors limit the size of a request. */
+const MAX_BATCH_BYTES = 4_194_304;
 /** Statuses after which the same request may succeed, by the specification of OTLP. */
 const RETRYABLE: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
@@ -97,6 +99,8 @@ interface Delivery {
   readonly deadlineMs: number;
   /** Ends the wait before the next attempt; undefined while there is none. */
   hurry: (() => void) | undefined;
+  /** True if an attempt ended before its `fetch`, which may still read the body. */
+  isHeld: boolean;
   done: Promise<void>;
 }
 
@@ -183,7 +187,10 @@ export class OtlpExporter implements Instrumentation {
     return new ExportedSpan(operation, around, this.#settings, this.#sink, this.#random);
   }
 
-  /** Sends the waiting spans, and repeats failed requests without a wait. Resolves when each span is delivered or dropped. */
+  /**
+   * Sends the waiting spans, and repeats requests that have failed before without a wait. A request that fails during the flush is repeated
+   * after the usual waits. Resolves when each span is delivered or dropped.
+   */
   async flush(): Promise<void> {
     this.#flushes++;
     try {
@@ -215,7 +222,7 @@ export class OtlpExporter implements Instrumentation {
     }
     this.#batchPlatform ??= platform;
     this.#batch.add(span);
-    if (this.#batch.size >= this.#maxBatch) this.#sendAll();
+    if (this.#batch.size >= this.#maxBatch || this.#batch.bytes >= MAX_BATCH_BYTES) this.#sendAll();
     else this.#wait(platform, span.endMs ?? span.startMs);
   }
 
@@ -258,7 +265,8 @@ export class OtlpExporter implements Instrumentation {
   #send(body: Uint8Array<ArrayBuffer>, size: number, platform: Platform): void {
     const longestMs = MAX_ATTEMPTS * (this.#timeoutMs + MAX_WAIT_MS);
     const deadlineMs = platform.now() + longestMs;
-    const delivery: Delivery = { body, size, platform, deadlineMs, hurry: undefined, done: Promise.resolve() };
+    const done = Promise.resolve();
+    const delivery: Delivery = { body, size, platform, deadlineMs, hurry: undefined, isHeld: false, done };
     this.#deliveries.add(delivery);
     this.#sending += size;
     delivery.done = this.#deliver(delivery).then(
@@ -283,10 +291,9 @@ export class OtlpExporter implements Instrumentation {
 
   /** Sends a batch until the collector accepts it or further attempts are useless. */
   async #deliver(delivery: Delivery): Promise<Outcome> {
-    const { body, platform } = delivery;
     try {
       for (let attempt = 1; ; attempt++) {
-        const outcome = await this.#attempt(body, platform);
+        const outcome = await this.#attempt(delivery);
         // While the exporter closes, the last attempt follows immediately.
         if (outcome.retryMs === undefined || attempt === MAX_ATTEMPTS || (this.#isClosed && attempt > 1))
           return outcome;
@@ -295,7 +302,7 @@ export class OtlpExporter implements Instrumentation {
       }
     } finally {
       // `fetch` copies the bytes of a body when it is called, by its specification.
-      this.#batch.release(body);
+      if (!delivery.isHeld) this.#batch.release(delivery.body);
     }
   }
 
@@ -310,16 +317,31 @@ export class OtlpExporter implements Instrumentation {
     });
   }
 
-  async #attempt(body: Uint8Array<ArrayBuffer>, platform: Platform): Promise<Outcome> {
-    const limit = new AbortController();
-    const endInTime = (): void => limit.abort(new SpanExportError(`no answer within ${this.#timeoutMs} ms`));
-    const cancel = platform.schedule(this.#timeoutMs, endInTime);
+  /** Makes one request. Ends at its time-out also if `fetch` does not. */
+  #attempt(delivery: Delivery): Promise<Outcome> {
+    const { body, platform } = delivery;
+    return new Promise((resolve) => {
+      const limit = new AbortController();
+      const cancel = platform.schedule(this.#timeoutMs, () => {
+        delivery.isHeld = true;
+        const fault = `no answer within ${this.#timeoutMs} ms`;
+        resolve({ fault, retryMs: 0 });
+        limit.abort(new SpanExportError(fault));
+      });
+      void this.#request(body, platform, limit.signal).then((outcome) => {
+        cancel();
+        resolve(outcome);
+      });
+    });
+  }
+
+  async #request(body: Uint8Array<ArrayBuffer>, platform: Platform, signal: AbortSignal): Promise<Outcome> {
     try {
       const response = await this.#fetch(this.#url, {
         method: 'POST',
         headers: this.#headers,
         body,
-        signal: limit.signal,
+        signal,
         // The headers may contain a key.
         redirect: 'manual',
       });
@@ -328,10 +350,7 @@ export class OtlpExporter implements Instrumentation {
       const fault = `the collector answered with status ${response.status}`;
       return RETRYABLE.has(response.status) ? { fault, retryMs: waitOf(response, platform) } : { fault };
     } catch (error) {
-      const reason: unknown = limit.signal.aborted ? limit.signal.reason : error;
-      return { fault: reason instanceof Error ? reason.message : String(reason), retryMs: 0 };
-    } finally {
-      cancel();
+      return { fault: error instanceof Error ? error.message : String(error), retryMs: 0 };
     }
   }
 }
