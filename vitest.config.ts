@@ -49,6 +49,7 @@ const longTests = [
   'tests/browser/',
   'bench/src/counts/',
   'packages/sessions/src/postgres/postgres-session-service',
+  'packages/server/src/postgres/processes',
   'packages/mcp/src/node/conformance',
   'packages/gemini/src/interrupted-streams',
 ];
