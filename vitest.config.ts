@@ -40,6 +40,8 @@ const limits = { testTimeout: 300_000, hookTimeout: 300_000, expect: { poll: { t
 
 /** Tests that take long although their files are small: attacks, counts, and suites over the storage of another process. */
 const longTests = [
+  // Each run of QuickJS has a memory of its own, for which V8 soon marks the whole heap: first, while the worker's heap is small.
+  'packages/quickjs/src/run-in-quickjs',
   'tests/nemesis/',
   'tests/agent-trees/',
   'tests/workflows/',
