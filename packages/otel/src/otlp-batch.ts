@@ -45,7 +45,7 @@ const LIST = { values: (1 << 3) | BYTES };
 
 /** Maximum number of bytes of the tags and lengths of the request and its two inner messages. */
 const MAX_LENGTHS = 24;
-/** Maximum size of a buffer that is used again, in bytes. A batch of 512 spans without content fits. */
+/** Maximum size of a buffer that is used again, in bytes. A batch of 2,048 spans without content fits. */
 const MAX_SPARE = 1_048_576;
 
 /** Maximum number of subjects whose bytes are kept. A model may call tools by any name. */

@@ -227,6 +227,21 @@ test('waiting spans of more than 4 MiB are sent at once', async () => {
   expect(exporter.spans).toEqual({ exported: 6, dropped: 0, failed: 0, queued: 0 });
 });
 
+test('further spans are dropped while spans of 32 MiB wait or are being sent', async () => {
+  const collector = new Collector(undefined, undefined);
+  const options = { captureContent: true, maxContentLength: 20_000_000 };
+  const { platform, exporter, run } = setUp(collector, options, ['x'.repeat(17_000_000), 'two', 'three']);
+  await run();
+  // The request to the model has the first answer.
+  await run();
+  expect(exporter.spans).toEqual({ exported: 0, dropped: 2, failed: 0, queued: 4 });
+  const closing = exporter.close();
+  platform.advance(10_000);
+  await closing;
+  expect(exporter.spans).toEqual({ exported: 4, dropped: 2, failed: 0, queued: 0 });
+  expect(await reportsOf(platform)).toBe('OtlpExporter: dropped 2 spans, because 4 spans waited for the collector');
+});
+
 test.each([
   ['the network fails', () => Promise.reject(new TypeError('no network')) as never, 1000],
   ['the collector is overloaded', () => new Response('', { status: 503 }), 1000],

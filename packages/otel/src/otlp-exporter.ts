@@ -34,9 +34,12 @@ export interface OtlpExporterOptions {
   readonly captureUserId?: boolean | undefined;
   /** Prices by model name. With prices, the cost of each call is in its span, as `eventloom.cost`. Default: no costs. */
   readonly prices?: Readonly<Record<string, ModelPrice>> | undefined;
-  /** Maximum number of spans that wait or are being sent; further spans are dropped, counted and reported. Default 2,048. */
+  /**
+   * Maximum number of spans that wait or are being sent, if they have at most 32 MiB; further spans are dropped, counted and reported.
+   * Default 8,192.
+   */
   readonly maxQueueSize?: number | undefined;
-  /** Maximum number of spans in one request. That many waiting spans are sent at once, and fewer of more than 4 MiB. Default 512. */
+  /** Maximum number of spans in one request. That many waiting spans are sent at once, and fewer of more than 4 MiB. Default 2,048. */
   readonly maxBatchSize?: number | undefined;
   /** Maximum time that a span waits for others, in milliseconds. Default 5,000. */
   readonly delayMs?: number | undefined;
@@ -86,6 +89,8 @@ const FIRST_WAIT_MS = 1000;
 const MAX_WAIT_MS = 30_000;
 /** Number of bytes of waiting spans from which they are sent at once. Collectors limit the size of a request. */
 const MAX_BATCH_BYTES = 4_194_304;
+/** Number of bytes of spans that wait or are being sent from which further spans are dropped. Spans with content may be large. */
+const MAX_QUEUE_BYTES = 8 * MAX_BATCH_BYTES;
 /** Statuses after which the same request may succeed, by the specification of OTLP. */
 const RETRYABLE: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
@@ -137,11 +142,12 @@ export class OtlpExporter implements Instrumentation {
   #random: RandomWords | undefined;
   /** The waiting spans. */
   readonly #batch: OtlpBatch;
-  /** The platform of the first of them. */
+  /** The platform of the first of them, or of the first dropped one that is not reported. */
   #batchPlatform: Platform | undefined;
   readonly #deliveries = new Set<Delivery>();
-  /** Number of spans in the active deliveries. */
+  /** Number of spans in the active deliveries, and of their bytes. */
   #sending = 0;
+  #sendingBytes = 0;
   /** The time at which the timer that sends waiting spans was set; undefined if there is none. */
   #timerMs: number | undefined;
   #cancelTimer: (() => void) | undefined;
@@ -165,8 +171,8 @@ export class OtlpExporter implements Instrumentation {
     this.#url = checkedUrl(options.url);
     this.#headers = { ...checkedHeaders(options.headers ?? {}), 'content-type': PROTOBUF };
     this.#fetch = options.fetch ?? ((url, init) => fetch(url, init));
-    this.#maxQueue = options.maxQueueSize ?? 2048;
-    this.#maxBatch = options.maxBatchSize ?? 512;
+    this.#maxQueue = options.maxQueueSize ?? 8192;
+    this.#maxBatch = options.maxBatchSize ?? 2048;
     this.#delayMs = options.delayMs ?? 5000;
     this.#timeoutMs = options.timeoutMs ?? 10_000;
   }
@@ -177,7 +183,7 @@ export class OtlpExporter implements Instrumentation {
       exported: this.#exported,
       dropped: this.#dropped,
       failed: this.#failed,
-      queued: this.#batch.size + this.#sending,
+      queued: this.#queued,
     };
   }
 
@@ -207,6 +213,8 @@ export class OtlpExporter implements Instrumentation {
    * dropped. Call it when the runs have ended.
    */
   async close(): Promise<void> {
+    // Reports those that did not fit before.
+    this.#sendAll();
     this.#isClosed = true;
     await this.flush();
   }
@@ -214,24 +222,33 @@ export class OtlpExporter implements Instrumentation {
   /** Adds an ended span to the queue. */
   #take(span: ExportedSpan): void {
     const { platform } = span;
+    this.#batchPlatform ??= platform;
     if (this.#isClosed || this.#isFull()) {
       this.#dropped++;
       this.#unreported++;
       if (this.#isClosed) this.#reportDropped(platform);
       return;
     }
-    this.#batchPlatform ??= platform;
     this.#batch.add(span);
     if (this.#batch.size >= this.#maxBatch || this.#batch.bytes >= MAX_BATCH_BYTES) this.#sendAll();
     else this.#wait(platform, span.endMs ?? span.startMs);
   }
 
   #isFull(): boolean {
-    if (this.#batch.size + this.#sending < this.#maxQueue) return false;
+    if (this.#hasRoom) return false;
     for (const delivery of this.#deliveries)
       if (delivery.platform.now() > delivery.deadlineMs)
         this.#settle(delivery, { fault: 'the request that sent them ended before the collector answered' });
-    return this.#batch.size + this.#sending >= this.#maxQueue;
+    return !this.#hasRoom;
+  }
+
+  get #hasRoom(): boolean {
+    return this.#queued < this.#maxQueue && this.#batch.bytes + this.#sendingBytes < MAX_QUEUE_BYTES;
+  }
+
+  /** Number of spans that wait or are being sent. */
+  get #queued(): number {
+    return this.#batch.size + this.#sending;
   }
 
   #wait(platform: Platform, nowMs: number): void {
@@ -258,7 +275,7 @@ export class OtlpExporter implements Instrumentation {
     const count = this.#unreported;
     if (count === 0) return;
     this.#unreported = 0;
-    const why = this.#isClosed ? 'the exporter is closed' : `${this.#maxQueue} spans waited for the collector`;
+    const why = this.#isClosed ? 'the exporter is closed' : `${this.#queued} spans waited for the collector`;
     reportTo(platform, new SpanExportError(`OtlpExporter: dropped ${count} spans, because ${why}`));
   }
 
@@ -269,6 +286,7 @@ export class OtlpExporter implements Instrumentation {
     const delivery: Delivery = { body, size, platform, deadlineMs, hurry: undefined, isHeld: false, done };
     this.#deliveries.add(delivery);
     this.#sending += size;
+    this.#sendingBytes += body.length;
     delivery.done = this.#deliver(delivery).then(
       (attempt) => this.#settle(delivery, attempt),
       (error: unknown) => this.#settle(delivery, { fault: String(error) }),
@@ -278,9 +296,10 @@ export class OtlpExporter implements Instrumentation {
 
   /** Counts the spans of an ended delivery, once. */
   #settle(delivery: Delivery, { fault, refused }: Outcome): void {
-    const { size, platform } = delivery;
+    const { body, size, platform } = delivery;
     if (!this.#deliveries.delete(delivery)) return;
     this.#sending -= size;
+    this.#sendingBytes -= body.length;
     const failed = fault === undefined ? Math.min(refused?.count ?? 0, size) : size;
     this.#failed += failed;
     this.#exported += size - failed;
