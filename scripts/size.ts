@@ -41,7 +41,7 @@ const bundles = [
   { name: 'agents over A2A', entry: 'packages/a2a/src/index.ts', budget: 36_800 },
   // With the reader of YAML, for the front matter of skills.
   { name: 'skills', entry: 'packages/skills/src/index.ts', budget: 42_500 },
-  // Without @opentelemetry/api, which applications install. 2 kB are the exporter's own writer of protobuf: JSON costs a turn more. 0.1 kB bound the bytes that wait.
+  // Without @opentelemetry/api, which applications install. 2 kB are the exporter's own writer of protobuf: JSON costs a turn more.
   { name: 'spans and metrics', entry: 'packages/otel/src/index.ts', budget: 15_000 },
   // The aim is 185 kB. It grows with the runtime and the server. Studio, its spans and an agent for those who have no key are 9 kB of it.
   { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 267_500 },
