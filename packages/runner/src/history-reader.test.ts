@@ -98,7 +98,7 @@ test.each(Array.from({ length: 12 }, (_, index) => index + 1))(
   },
 );
 
-test('earlier events are needed for an answer to a call of which the events have only the id, at a call that takes no answer', () => {
+test('needsEarlierEvents is true if only a call that takes no answer has the id', () => {
   const content = { role: 'model', parts: [{ functionCall: { id: 'c', name: 'look' } }] };
   const called = createEvent({ invocationId: 'e', author: 'bot', content });
   expect(needsEarlierEvents([called], ['c'], undefined)).toBe(false);

@@ -118,7 +118,7 @@ test('the signal of an interrupted run fires', async () => {
   expect(await first).toBeInstanceOf(RunAbortedError);
 });
 
-test('an interrupted run whose reader does not wait for its next event ends late, and does not hide its successor', async () => {
+test('a third run can interrupt the second one after the first, which the second one interrupted, has ended late', async () => {
   const gate = new Gate();
   const stopped: string[] = [];
   const { runner } = await setUp(async function* (context) {
