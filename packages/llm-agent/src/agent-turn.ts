@@ -37,7 +37,7 @@ export function createTurn(agent: LlmAgent, context: InvocationContext): AgentTu
   const { rootAgent, contextCacheConfig } = context.invocation;
   const named = agent.model ?? inheritedModel(agent);
   const model = typeof named === 'string' ? findModel(named, agent, context) : named;
-  let fixedParts = KNOWN.get(agent);
+  let fixedParts = FIXED_PARTS.get(agent);
   // Programs in JavaScript can assign options: lists are refused, and the others are used from the next turn on.
   checkLists(agent, LISTS);
   if (
@@ -51,7 +51,7 @@ export function createTurn(agent: LlmAgent, context: InvocationContext): AgentTu
     ('globalInstruction' in rootAgent && fixedParts.globalInstruction !== rootAgent.globalInstruction)
   ) {
     fixedParts = createFixedParts(agent, rootAgent, model);
-    KNOWN.set(agent, fixedParts);
+    FIXED_PARTS.set(agent, fixedParts);
   }
   const isUnchanged =
     context.extraTools.length === 0 &&
@@ -141,7 +141,7 @@ const LISTS = [
 ] as const;
 
 /** The fixed parts of each agent, for the tree and the model with which it last ran. */
-const KNOWN = new WeakMap<LlmAgent, FixedParts>();
+const FIXED_PARTS = new WeakMap<LlmAgent, FixedParts>();
 
 function createFixedParts(agent: LlmAgent, rootAgent: BaseAgent, model: BaseLlm): FixedParts {
   const ownInstruction: unknown = agent.instruction;

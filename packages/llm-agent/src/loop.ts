@@ -43,7 +43,9 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
   const streaming = context.runConfig.streamingMode === 'sse';
   const codeRun = agent.codeExecutor && startCodeRun(context, agent.codeExecutor);
   const isTask = agent.mode === 'task';
-  const hasOutput = !isTask && (agent.outputKey ?? agent.outputValueSchema ?? agent.mode) !== undefined;
+  // True if the text of the last reply is also the agent's output. A task hands its output in with a call.
+  const hasOutput =
+    !isTask && (agent.outputKey !== undefined || agent.outputValueSchema !== undefined || agent.mode !== undefined);
   let mismatches = context.resumedFrom?.events.filter(isOutputMismatch).length ?? 0;
 
   if (hasStepToFinish(context)) {
@@ -76,13 +78,7 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
         if (!call.isOwnFailure(error)) call.operation?.fail(error);
         context.throwIfAborted();
         if (call.isOwnFailure(error)) throw error;
-        response = await call.onError(error);
-        if (!response) {
-          const failure = toFailure(error, turn);
-          yield createErrorEvent(call.toBrokenEvent(), errorCodeOf(failure), failure.publicMessage, failure.code);
-          context.progress.markReported(failure);
-          throw failure;
-        }
+        response = yield* replaceFailure(turn, call, error);
       } finally {
         call.operation?.leave();
         // A reply that an abort of the run interrupted is stored by the runner, as far as readers got it.
@@ -167,6 +163,20 @@ function joined(first: LlmResponse, second: LlmResponse): LlmResponse {
   aggregator.add(first);
   aggregator.add(second);
   return aggregator.finish();
+}
+
+/** Returns the response that a callback gives in place of a failed model call. Otherwise yields an error event, and throws the failure. */
+async function* replaceFailure(
+  turn: AgentTurn,
+  call: ModelCall,
+  thrown: unknown,
+): AsyncGenerator<Event, LlmResponse, void> {
+  const response = await call.onError(thrown);
+  if (response) return response;
+  const failure = toFailure(thrown, turn);
+  yield createErrorEvent(call.toBrokenEvent(), errorCodeOf(failure), failure.publicMessage, failure.code);
+  turn.context.progress.markReported(failure);
+  throw failure;
 }
 
 /** Converts a thrown value to the error that the run reports: an EventloomError unchanged, anything else as the cause of a ModelError. */

@@ -164,8 +164,7 @@ class OpenStep {
     const open = callsToStart(calls, tools);
     if (open.length > 0) {
       const requests = calls.flatMap(({ requests }) => requests.map(({ call }) => call));
-      const running = open.map(({ call }) => call);
-      const batch = { turn: this.#turn, calls: running, tools, eventId, entries, requests };
+      const batch = { turn: this.#turn, calls: open.map(({ call }) => call), tools, eventId, entries, requests };
       yield* this.#pass(new RunningCalls(batch), result);
     }
     const { toSettle } = effectOfAnswers(withRequests(this.#readCalls()).filter(answerOf), this.#context);

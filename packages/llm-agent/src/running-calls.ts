@@ -69,7 +69,7 @@ interface ReplyOutcome {
 /** Runs the calls of one reply concurrently, at most `maxParallelToolCalls` at a time. The constructor starts them. */
 export class RunningCalls {
   readonly #batch: CallBatch;
-  readonly #running: MaybePromise<ReplyOutcome>;
+  readonly #outcome: MaybePromise<ReplyOutcome>;
   /** The events that tools emitted; undefined until the first, because most tools emit none. */
   #emitted: EventQueue | undefined;
   /** Ends the wait in `outcome` when there is an event to read. */
@@ -79,8 +79,8 @@ export class RunningCalls {
 
   constructor(batch: CallBatch) {
     this.#batch = batch;
-    this.#running = this.#run();
-    this.#isEnded = !(this.#running instanceof Promise);
+    this.#outcome = this.#run();
+    this.#isEnded = !(this.#outcome instanceof Promise);
   }
 
   /** Starts the calls. Returns synchronously if all calls do. */
@@ -129,7 +129,7 @@ export class RunningCalls {
   }
 
   #toReplyOutcome(given: readonly CallOutcome[]): ReplyOutcome {
-    const { turn, calls, requests: before } = this.#batch;
+    const { turn, calls, requests: earlierRequests } = this.#batch;
     const outcomes = given.length > 1 ? oneTransfer(given) : given;
     const { context } = turn;
     let parts: Part[] | undefined;
@@ -147,7 +147,8 @@ export class RunningCalls {
       else parts = [{ functionResponse }];
     }
     const actions = changed && mergeEventActions(changed);
-    const requests = actions && asksPerson(actions) ? requestEvents(context, calls, actions, before) : NO_EVENTS;
+    const requests =
+      actions && asksPerson(actions) ? requestEvents(context, calls, actions, earlierRequests) : NO_EVENTS;
     // They are stored before the response that says that the call waits, because `Calls` counts the responses behind a request.
     if (requests.length > 0) for (const request of requests) (this.#emitted ??= new EventQueue()).add(request);
     const isComplete = (parts?.length ?? 0) === calls.length;
@@ -189,12 +190,12 @@ export class RunningCalls {
    * `events`. This is cheaper than reading an empty `events`.
    */
   outcome(): MaybePromise<ReplyOutcome | undefined> {
-    const running = this.#running;
+    const outcome = this.#outcome;
     if (this.#emitted) return undefined;
-    if (!(running instanceof Promise)) return running;
+    if (!(outcome instanceof Promise)) return outcome;
     return new Promise((resolve, reject) => {
       this.#interrupt = resolve;
-      running.then((outcome) => resolve(this.#emitted ? undefined : outcome), reject);
+      outcome.then((settled) => resolve(this.#emitted ? undefined : settled), reject);
     });
   }
 
@@ -204,17 +205,17 @@ export class RunningCalls {
    */
   async *events(): AsyncGenerator<Event, ReplyOutcome, void> {
     const emitted = (this.#emitted ??= new EventQueue());
-    const running = Promise.resolve(this.#running);
-    emitted.endWith(running);
+    const outcome = Promise.resolve(this.#outcome);
+    emitted.endWith(outcome);
     let isRead = false;
     try {
       for (let event = await emitted.next(); event; event = await emitted.next()) yield event;
       isRead = true;
     } finally {
       emitted.close();
-      if (!isRead) await this.#batch.turn.context.untilAborted(running).catch(() => undefined);
+      if (!isRead) await this.#batch.turn.context.untilAborted(outcome).catch(() => undefined);
     }
-    return running;
+    return outcome;
   }
 }
 
@@ -246,10 +247,10 @@ function requestEvents(
   context: InvocationContext,
   calls: readonly FunctionCall[],
   actions: EventActions,
-  before: readonly FunctionCall[] = [],
+  earlierRequests: readonly FunctionCall[] = [],
 ): Event[] {
   const isNew = ({ functionCall: call = {} }: Part): boolean =>
-    !before.some(
+    !earlierRequests.some(
       (earlier) =>
         call.name === earlier.name &&
         aboutCallId(call) === aboutCallId(earlier) &&

@@ -49,18 +49,19 @@ export interface CallOutcome extends LedgerOutcome {
 export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
   readonly #batch: CallBatch;
   readonly #call: FunctionCall;
-  readonly #running: RunningCalls;
+  /** All calls of the reply, this one included. */
+  readonly #siblings: RunningCalls;
   readonly #answered: AnsweredCall | undefined;
   readonly #tool: BaseTool | undefined;
   readonly toolContext: ToolContext;
 
-  constructor(batch: CallBatch, call: FunctionCall, running: RunningCalls) {
+  constructor(batch: CallBatch, call: FunctionCall, siblings: RunningCalls) {
     const { turn, tools } = batch;
     const { id = '', name = '' } = call;
     const answered = batch.answered?.get(id);
     this.#batch = batch;
     this.#call = call;
-    this.#running = running;
+    this.#siblings = siblings;
     this.#answered = answered;
     this.#tool = getOwn(tools, name);
     this.toolContext = new ToolContext({
@@ -261,7 +262,7 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
     const { context } = this.#batch.turn;
     // A streaming tool whose reader has left did not fail: it was stopped.
     // A StorageError fails the run, because the model can do nothing about it.
-    if (context.abortSignal.aborted || this.#running.isClosed || StorageError.isInstance(thrown)) throw thrown;
+    if (context.abortSignal.aborted || this.#siblings.isClosed || StorageError.isInstance(thrown)) throw thrown;
     const response = await context.untilAborted(this.#onToolError(tool, args, toError(thrown)));
     operation?.failWith(thrown);
     return response;
@@ -289,7 +290,7 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
 
   /** Passes on an event that the tool emitted while it runs. */
   event(event: Event): Promise<boolean> {
-    return this.#running.emit(event);
+    return this.#siblings.emit(event);
   }
 
   /** Passes on the tool's progress as a partial response. */
@@ -298,7 +299,7 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
     if (this.#tool?.timeoutMs !== undefined && this.toolContext.abortSignal.aborted) return Promise.resolve(false);
     const { id = '', name = '' } = this.#call;
     const functionResponse = { id, name, response: { output }, ...(scheduling && { scheduling }) };
-    return this.#running.emit(
+    return this.#siblings.emit(
       this.#batch.turn.context.createEvent({
         object: ObjectType.toolResponse,
         partial: true,
