@@ -5,7 +5,15 @@ import {
   SessionBusyError,
   StreamingMode,
 } from '@eventloom/core';
-import { copyJson, isRecord, mergeRunConfigs, otherWork, readTraceHeaders, within } from '@eventloom/core/internal';
+import {
+  copyJson,
+  isRecord,
+  mergeRunConfigs,
+  otherWork,
+  readTraceHeaders,
+  RUN_CONFIG_DEFAULTS,
+  within,
+} from '@eventloom/core/internal';
 import { readRunBody, type RunBody } from '@eventloom/core/wire';
 import type { RunAsyncParams, Runner } from '@eventloom/runner';
 import { AppNotFoundError, BodyTooLargeError, RunEventNotFoundError } from '../errors.ts';
@@ -123,7 +131,7 @@ export async function requestRun(
   const beganMs = server.platform.now();
   if (requestId !== undefined) {
     const key = { appName, userId, sessionId };
-    const isQueued = (runConfig.onBusy ?? runner.runConfig.onBusy ?? 'queue') === 'queue';
+    const isQueued = (runConfig.onBusy ?? runner.runConfig.onBusy ?? RUN_CONFIG_DEFAULTS.onBusy) === 'queue';
     // A repeated request does not wait for the session again, because the session has the request's id once its message is stored.
     const stored = isQueued ? server.runs.inFlightRequest(key, requestId)?.whenBegun() : undefined;
     if (stored) await (waitMs === undefined ? stored : within(server.platform, stored, waitMs));

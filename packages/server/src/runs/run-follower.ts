@@ -65,11 +65,12 @@ export class RunFollower {
    */
   async follow<Body>(run: RunToRead<Body>): Promise<RunConnection<Body>> {
     const { position } = run;
-    let log = await this.#findStarted(run);
-    if (!log || log.end) log = (await this.#findElsewhere(run, log)) ?? log;
-    return log && !(isAfterEnd(log, position) && (await this.#isInSession(run, log)))
-      ? this.#read(run, log)
-      : this.#followStored(run);
+    const own = await this.#findStarted(run);
+    const isActive = own && !own.end;
+    const log = isActive ? own : ((await this.#findElsewhere(run, own)) ?? own);
+    if (!log) return this.#followStored(run);
+    const isBehind = isAfterEnd(log, position) && (await this.#isInSession(run, log));
+    return isBehind ? this.#followStored(run) : this.#read(run, log);
   }
 
   /**
@@ -216,17 +217,17 @@ export class RunFollower {
       const stored = await findReadRun(service, key, invocationId);
       if (stored && (await isOutdated(service, key, stored, remote))) remote = undefined;
     }
-    const open = this.#mirrors.get(name);
-    if (open && !open.end) return isLater(open) ? open : undefined;
+    const mirrored = this.#mirrors.get(name);
+    if (mirrored && !mirrored.end) return isLater(mirrored) ? mirrored : undefined;
     // The relay found the run by a request with this id. The session is asked first whether it has a run with that id.
     if (remote && remote.invocationId !== invocationId) return undefined;
     // The events of a lost process are in the session if they were stored.
     if (!remote || remote.end?.kind === 'lost' || !isLater(remote)) return undefined;
     const log = new RunLog(this.#memory, { key, invocationId, isCopy: true });
     log.attempt = remote.attempt;
-    const isRead = remote.end !== undefined && position >= remote.lastPosition;
-    log.startAfter(isRead ? remote.lastPosition : remote.gonePosition);
-    if (isRead) {
+    const isAtEnd = remote.end !== undefined && position >= remote.lastPosition;
+    log.startAfter(isAtEnd ? remote.lastPosition : remote.gonePosition);
+    if (isAtEnd) {
       log.endWith({ kind: 'copied' });
     } else {
       this.#mirrors.set(name, log);

@@ -9,7 +9,7 @@ import {
   ShuttingDownError,
   UnfinishedRunError,
 } from '@eventloom/core';
-import { within } from '@eventloom/core/internal';
+import { RUN_CONFIG_DEFAULTS, within } from '@eventloom/core/internal';
 import type { RunAsyncParams, Runner } from '@eventloom/runner';
 import { ServerBusyError } from '../errors.ts';
 import type { RequestQuota, UserQuotas } from '../http/user-quotas.ts';
@@ -133,8 +133,8 @@ export class RunHub {
     const { userId, sessionId, newMessage, invocationId: resumed, runConfig: given } = params;
     const { failsOnOpenRun = false, quota } = options;
     const key = { appName: runner.appName, userId, sessionId };
-    const onOpenRun = given?.onOpenRun ?? runner.runConfig.onOpenRun ?? 'finish';
-    const onBusy = given?.onBusy ?? runner.runConfig.onBusy ?? 'queue';
+    const onOpenRun = given?.onOpenRun ?? runner.runConfig.onOpenRun ?? RUN_CONFIG_DEFAULTS.onOpenRun;
+    const onBusy = given?.onBusy ?? runner.runConfig.onBusy ?? RUN_CONFIG_DEFAULTS.onBusy;
     const isInFlight = resumed !== undefined && this.inFlightRun(key, resumed) !== undefined;
     if (this.#isDraining) throw shuttingDown();
     for (const deleting of this.#deleting) if (isSameSession(deleting, key)) throw new RunAbortedError(SESSION_DELETED);

@@ -38,6 +38,9 @@ const COMPACT_AT = 1024;
  * The frames of one run in the order of their positions: one writer, any number of readers, each at its own pace. A reader only has a
  * position, so a slow reader uses no memory and never delays the run. The oldest frames can be dropped. An event is serialised once. The
  * writer is an `ActiveRun` for a run of this process, and a `RunMirror` for one of another process.
+ *
+ * Others assign these fields: the hub `invocationId`, `attempt` and `publication`, readers `wasRead`, the follower `attempt` and
+ * `stopMirroring`. All other fields are read-only for them.
  */
 export class RunLog implements RelayedLog {
   readonly key: SessionKey;
@@ -61,6 +64,7 @@ export class RunLog implements RelayedLog {
   chars = 0;
   /** Number of characters of the largest frame so far. */
   largestChars = 0;
+  /** The position that the log begins after. */
   beginPosition = 0;
   gonePosition = 0;
   lastPosition = 0;
