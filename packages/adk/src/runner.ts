@@ -222,7 +222,7 @@ export class AdkRunner extends Runner {
     });
     const stream = super.runAsync(runParams);
     // The text may become an answer when the run begins.
-    Object.defineProperty(stream, 'startKind', { value: 'answers' });
+    stream.startKind = 'answers';
     return withAdkEnds(stream, params, this.hidesBookkeeping, async () => {
       const sent = await readSentMessage(this, params, runParams.requestId ?? runParams.runConfig?.requestId);
       const events = sent ? [] : await readRecentEvents(this, params);

@@ -7,7 +7,7 @@ import {
 } from '@eventloom/core';
 import { reportTo } from '@eventloom/core/internal';
 import { effectiveHistory, type EventsCompactor } from '@eventloom/llm-agent/internal';
-import type { RunAppender } from './event-committer.ts';
+import type { RunAppender } from './run-appender.ts';
 import { type HistoryPlace, HistoryPlaces, FROM_THE_START } from './history-reader.ts';
 import type { LoadedSession } from './session-loader.ts';
 

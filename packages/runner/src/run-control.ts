@@ -9,18 +9,65 @@ import {
   RunTimeoutError,
   type Session,
   type SessionLease,
+  ShuttingDownError,
 } from '@eventloom/core';
-import { type ObservedOperation, streamedRecordOf } from '@eventloom/core/internal';
+import { AbortGuard, type ObservedOperation, streamedRecordOf } from '@eventloom/core/internal';
 import { type AgentDriver, DONE, type EventResult } from './agent-driver.ts';
 import type { EventCommitter } from './event-committer.ts';
 import { ChunkShortcut, type CountedEvent, type SteppedRun } from './chunk-shortcut.ts';
 import { run } from './run.ts';
-import { RunAbort } from './run-abort.ts';
 import type { EndOfRun } from './run-end.ts';
 import { type RunInput, type RunStart, startKindOf } from './run-request.ts';
 import type { RunBeginning, RunStream } from './run-stream.ts';
 import type { Runner } from './runner.ts';
 import type { SessionHolder } from './session-lock.ts';
+
+/** The abort of one run: the signal of its caller, the signal that its work listens to, and the reason. */
+class RunAbort {
+  /** Stops the work of the run: models, tools and waits. Also fires when only the agent is stopped, before the end of the run is stored. */
+  readonly guard: AbortGuard = new AbortGuard();
+  /** The caller's signal, once it is watched. Read-only for others. */
+  signal: AbortSignal | undefined;
+  /** The reason of the abort; undefined unless the run was aborted. Read-only for others. */
+  reason: EventloomError | undefined;
+  /** Rejects the wait of the run for its agent, which may ignore an abort. Set by the code that waits. */
+  interrupt: ((reason: EventloomError) => void) | undefined;
+
+  /**
+   * Listens to the caller's signal, until the end of the stream removes this listener.
+   *
+   * @throws RunAbortedError if the signal has fired already
+   */
+  watch(signal: AbortSignal | undefined): void {
+    this.signal = signal;
+    if (!signal) return;
+    if (signal.aborted) throw new RunAbortedError('the run was aborted before it started', { cause: signal.reason });
+    signal.addEventListener('abort', this, { once: true });
+  }
+
+  /** Aborts the run when the caller's signal fires. */
+  handleEvent(): void {
+    const reason: unknown = this.signal?.reason;
+    // The stored message equals what the server reports to clients, for example that the run was cancelled.
+    const what = ShuttingDownError.isInstance(reason)
+      ? 'the run was aborted, because the process shuts down'
+      : 'the run was aborted';
+    const { message, cancelsCalls } = RunAbortedError.isInstance(reason) ? reason : new RunAbortedError(what);
+    this.fire(new RunAbortedError(message, { cause: reason, cancelsCalls }));
+  }
+
+  /** Aborts the run: work that listens to the guard stops, and the stream throws the reason. */
+  fire(reason: EventloomError): void {
+    this.reason ??= reason;
+    this.guard.abort(reason);
+    this.interrupt?.(reason);
+  }
+
+  /** Stops the work of an agent that has not finished. The run itself is not aborted. */
+  stopWork(): void {
+    this.guard.abort(new RunAbortedError('the run ended before its agent had finished'));
+  }
+}
 
 /**
  * The stream of one run, and the runner's handle on it. Three parties use it:
@@ -30,13 +77,14 @@ import type { SessionHolder } from './session-lock.ts';
  * - `run` asks the agent for its events with `nextStep`, and notes here that the run has begun, how far it has come, and its end.
  * - A run that wants the session calls `yieldSession`: see `SessionHolder`.
  *
- * Others assign four of its fields: `run` assigns `live` and `operation`, `lock-run.ts` `invocationId` and `sawSession`.
+ * Others assign these fields: `run` assigns `live` and `operation`, `lock-run.ts` `invocationId` and `sawSession`, and the Runner of
+ * `@eventloom/adk` `startKind`. All other fields are read-only for them.
  *
  * It is not a generator with extra properties: setting them would cost half a microsecond.
  */
 export class RunControl implements RunStream, SessionHolder, SteppedRun {
   invocationId: string;
-  readonly startKind: RunStart['kind'];
+  startKind: RunStart['kind'];
   /** The live side of a live run, once its parameters are checked. */
   live: LiveRun | undefined;
   /** Observes the run, once its session is locked. */
@@ -44,15 +92,15 @@ export class RunControl implements RunStream, SessionHolder, SteppedRun {
   readonly abort: RunAbort = new RunAbort();
   /** True once the store refused the run because of another run of its session: a session that is missing then was deleted. */
   sawSession = false;
+  begun: RunBeginning | undefined;
+  offset = 0;
+  leavesRunOpen = false;
   /** The id of this run, unless its message continues another one. */
   readonly ownId: string;
   readonly #runner: Runner;
   readonly #input: RunInput;
   readonly #events: ChunkShortcut;
   #phase: 'new' | 'read' | 'ended' = 'new';
-  #begun: RunBeginning | undefined;
-  #offset = 0;
-  #leavesRunOpen = false;
   #whenBegun: PromiseWithResolvers<boolean> | undefined;
   /** Cancels the timer of `limitTime`. */
   #cancelTimer: (() => void) | undefined;
@@ -66,22 +114,10 @@ export class RunControl implements RunStream, SessionHolder, SteppedRun {
     this.#events = new ChunkShortcut(this, run(runner, input, this));
   }
 
-  get begun(): RunBeginning | undefined {
-    return this.#begun;
-  }
-
-  get offset(): number {
-    return this.#offset;
-  }
-
-  get leavesRunOpen(): boolean {
-    return this.#leavesRunOpen;
-  }
-
   /** Moves `offset` to an event with this sequence number, which is about to be yielded. Returns the event. */
   advanceTo(event: Event, seq: number): CountedEvent {
     this.#events.requestsToRun--;
-    this.#offset = seq - (this.#begun?.firstSeq ?? 0);
+    this.offset = seq - (this.begun?.firstSeq ?? 0);
     return event as CountedEvent;
   }
 
@@ -94,11 +130,11 @@ export class RunControl implements RunStream, SessionHolder, SteppedRun {
     const { id } = event;
     // Events of agents called as tools may be stored after this event. An event of such an agent is found by the record
     // that says that it was yielded: see `streamedRecordOf`.
-    const firstSeq = this.#begun?.firstSeq ?? 0;
-    for (let seq = lastSeq, index = events.length - 1; seq > firstSeq + this.#offset; seq--, index--) {
+    const firstSeq = this.begun?.firstSeq ?? 0;
+    for (let seq = lastSeq, index = events.length - 1; seq > firstSeq + this.offset; seq--, index--) {
       const stored = events[index];
       if (!stored || (stored.id !== id && streamedRecordOf(stored)?.id !== id)) continue;
-      this.#offset = seq - firstSeq;
+      this.offset = seq - firstSeq;
       break;
     }
     return event as CountedEvent;
@@ -182,8 +218,8 @@ export class RunControl implements RunStream, SessionHolder, SteppedRun {
     lastSeq = firstSeq,
   ): void {
     this.invocationId = invocationId;
-    this.#offset = lastSeq - firstSeq;
-    this.#begun = { attempt: lease?.epoch ?? 0, firstSeq, offset: this.#offset };
+    this.offset = lastSeq - firstSeq;
+    this.begun = { attempt: lease?.epoch ?? 0, firstSeq, offset: this.offset };
     this.#whenBegun?.resolve(true);
   }
 
@@ -194,8 +230,8 @@ export class RunControl implements RunStream, SessionHolder, SteppedRun {
   end(end?: EndOfRun): void {
     this.#cancelTimer?.();
     const isCompleted = end?.outcome !== undefined && !end.failure;
-    const hasBegun = this.#begun !== undefined;
-    this.#leavesRunOpen = hasBegun && !end?.outcome;
+    const hasBegun = this.begun !== undefined;
+    this.leavesRunOpen = hasBegun && !end?.outcome;
     this.abort.signal?.removeEventListener('abort', this.abort);
     if (isCompleted) this.operation?.succeed();
     else this.operation?.leave();
@@ -207,7 +243,7 @@ export class RunControl implements RunStream, SessionHolder, SteppedRun {
 
   whenBegun(): Promise<boolean> {
     this.#whenBegun ??= Promise.withResolvers();
-    if (this.#begun || this.#phase === 'ended') this.#whenBegun.resolve(this.#begun !== undefined);
+    if (this.begun || this.#phase === 'ended') this.#whenBegun.resolve(this.begun !== undefined);
     return this.#whenBegun.promise;
   }
 

@@ -43,7 +43,7 @@ import { isSessionLost } from './session-lock.ts';
 /**
  * Returns the error of a run: the reason of its abort, an EventloomError unchanged, and anything else as the cause of an
  * AgentError. The failure of a storage becomes one that is not retryable: the failure of the run is stored, and its
- * request cannot be sent again. If the storage of the session is lost, the run is aborted.
+ * request cannot be sent again.
  *
  * @param failed the context of the agent that failed, if one did
  */

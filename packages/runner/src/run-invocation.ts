@@ -3,7 +3,8 @@ import { type CheckedMessage, type RunHost, RunOperations, type SubInvocation } 
 import { AgentDriver } from './agent-driver.ts';
 import { matchMessage } from './answers.ts';
 import { checkNewMessage } from './run-request.ts';
-import { EventCommitter, RunAppender } from './event-committer.ts';
+import { EventCommitter } from './event-committer.ts';
+import { RunAppender } from './run-appender.ts';
 import type { LockedRun } from './lock-run.ts';
 import type { RunControl } from './run-control.ts';
 import type { Runner } from './runner.ts';

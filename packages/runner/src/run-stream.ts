@@ -30,11 +30,11 @@ export interface RunStream extends AsyncGenerator<Event, void, undefined> {
   readonly offset: number;
   /**
    * The way the run is started: known from the parameters alone, before they are checked. Only a `message` surely starts a new
-   * run: `answers` may continue the run that asked.
+   * run: `answers` may continue the run that asked. The Runner of `@eventloom/adk` assigns it before the run takes a step.
    *
    * @internal
    */
-  readonly startKind: 'message' | 'answers' | 'resume' | 'live';
+  startKind: 'message' | 'answers' | 'resume' | 'live';
   /** Undefined until the run has begun. @internal */
   readonly begun: RunBeginning | undefined;
   /** True if the stream ended and the run did not: the run is still open in the session, or another process took it over. @internal */

@@ -18,16 +18,25 @@ import {
   StaleWriterError,
   type ToolLedgerEntry,
 } from '@eventloom/core';
-import { isUnavailable, repeatWhileUnavailable, type ToolLedger, within } from '@eventloom/core/internal';
+import {
+  type AbortGuard,
+  isUnavailable,
+  repeatWhileUnavailable,
+  type ToolLedger,
+  within,
+} from '@eventloom/core/internal';
 import type { HeldLease } from './lease-keeper.ts';
-import type { RunAbort } from './run-abort.ts';
 import type { LoadedSession } from './session-loader.ts';
 import type { LockRequest, SessionLocks } from './session-locks.ts';
 
 /** A run that has locked a session, as the lock sees it. */
 export interface SessionHolder {
   /** The abort of the run, which ends it at once. */
-  readonly abort: RunAbort;
+  readonly abort: {
+    readonly guard: AbortGuard;
+    readonly reason: EventloomError | undefined;
+    fire(reason: EventloomError): void;
+  };
   /**
    * Ends the run, because something else takes its session.
    * @param storesEnd true lets the run store its end, if it can
@@ -202,15 +211,15 @@ export class SessionLock implements HeldLease, ToolLedger {
   }
 
   async #retry<T>(work: () => MaybePromise<T>, thrown: unknown): Promise<T> {
-    const run = this.#holder;
-    const isAborted = (): boolean => run?.abort.reason !== undefined;
+    const abort = this.#holder?.abort;
+    const isAborted = (): boolean => abort?.reason !== undefined;
     try {
       return await repeatWhileUnavailable(
         work,
         thrown,
         this.#locks.runner.platform,
         this.endMs,
-        run?.abort.guard.signal,
+        abort?.guard.signal,
         isAborted,
       );
     } catch (error) {
@@ -245,9 +254,9 @@ export class SessionLock implements HeldLease, ToolLedger {
   }
 
   /**
-   * Unlocks the session for the next run. A second call does nothing, and neither does the call after the lease was
-   * lost. While the storage cannot be used, the release is repeated in the background. A failure is reported to the
-   * platform: the lease expires by itself.
+   * Unlocks the session for the next run. A second call does nothing. After the lease was lost, only this process
+   * forgets the lock: the store is not called. While the storage cannot be used, the release is repeated in the
+   * background. A failure is reported to the platform: the lease expires by itself.
    *
    * @param options whether the run stays open, how it ended, and ids of runs and requests of which nothing was stored.
    * Default: the run has ended, or there was none

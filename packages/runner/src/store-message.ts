@@ -107,21 +107,20 @@ interface MessageToStore {
  * handed to the credential service, and never stored in an event.
  */
 async function storeMessage(
-  { shared: invocation, committer, appender }: RunInvocation,
+  { shared, committer, appender }: RunInvocation,
   { matched, isReplaced, stateDelta, branch }: MessageToStore,
 ): Promise<void> {
-  const { runConfig, session, artifactService, resumedLog } = invocation;
+  const { runConfig, session, artifactService, resumedLog } = shared;
   const { calls, answers } = matched;
   let content = matched.message;
   let actions: Partial<EventActions> = resumedLog ? { stateDelta, ...CONTINUES } : { stateDelta };
   if (!resumedLog && runConfig.saveInputBlobsAsArtifacts) {
-    const saved = await saveInputBlobs(invocation, content, artifactService);
+    const saved = await saveInputBlobs(shared, content, artifactService);
     content = saved.content;
-    invocation.userContent = content;
+    shared.userContent = content;
     actions = { ...actions, artifactDelta: saved.artifactDelta };
   }
-  if (!resumedLog && runConfig.resumable)
-    actions = { ...actions, agentState: toRunMarks(runConfig, invocation.rootAgent) };
+  if (!resumedLog && runConfig.resumable) actions = { ...actions, agentState: toRunMarks(runConfig, shared.rootAgent) };
   if (isReplaced && runConfig.requestId !== undefined)
     actions = { ...actions, agentState: { ...actions.agentState, [RunMark.isReplaced]: true } };
   if (answers) await answers.keepCredentials(sessionKeyOf(session));

@@ -18,7 +18,8 @@ import {
   type SubInvocation,
 } from '@eventloom/core/internal';
 import { AgentDriver } from './agent-driver.ts';
-import { type EventSink, EventCommitter, type RunAppender } from './event-committer.ts';
+import { type EventSink, EventCommitter } from './event-committer.ts';
+import type { RunAppender } from './run-appender.ts';
 import { storeLastResponses } from './last-responses.ts';
 import { isSessionLost } from './session-lock.ts';
 
