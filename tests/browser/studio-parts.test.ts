@@ -583,6 +583,32 @@ describe('runs', () => {
   });
 });
 
+test('a message is sent once when Enter is pressed again while its file is read, and a draft stays with its session', async () => {
+  const { page, sessionService } = await open(['Blue.', 'Red.']);
+  const box = page.getByRole('textbox', { name: 'Message' });
+  await page
+    .locator('.composer input[type=file]')
+    .setInputFiles({ name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('a') });
+  await box.fill('Look');
+  await page.evaluate(`for (let each = 0; each < 2; each++) document.querySelector('.composer').requestSubmit()`);
+  await page.getByRole('log').getByText('Blue.').waitFor();
+  await page.getByRole('button', { name: 'Send' }).waitFor();
+  expect(await page.getByRole('log').getByText('Look', { exact: true }).count()).toBe(1);
+  const { events = [] } = (await sessionService.getSession(KEY)) ?? {};
+  expect(events.filter(({ author }) => author === 'user')).toHaveLength(1);
+
+  await box.fill('A draft');
+  await page.getByRole('button', { name: 'New', exact: true }).click();
+  await page.getByRole('heading', { name: 'Talk to helper' }).waitFor();
+  expect(await box.inputValue()).toBe('');
+  await page.goBack();
+  await page.getByRole('log').getByText('Blue.').waitFor();
+  expect(await box.inputValue()).toBe('A draft');
+  await page.reload();
+  await page.getByRole('log').getByText('Blue.').waitFor();
+  expect(await box.inputValue()).toBe('A draft');
+});
+
 test('prompts that were not sent are offered until the person writes a message of their own', async () => {
   const { page } = await open(['Blue.', 'Hello.'], { prompts: ['What color is it?', 'Who are you?'] });
   const offered = page.getByRole('list', { name: 'Messages to try' });

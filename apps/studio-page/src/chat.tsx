@@ -333,6 +333,7 @@ export function Chat({
           </ul>
         )}
       <Composer
+        place={place}
         isDisabled={isPast || isRunning}
         isRunning={isRunning}
         canSpeak={canSpeak}

@@ -1,10 +1,11 @@
 import { useEffect, useRef, useState } from 'react';
 import { filePart } from '@eventloom/client';
-import type { Part } from '@eventloom/core';
+import type { Part, SessionKey } from '@eventloom/core';
 import { Button, TextArea, TextField } from 'react-aria-components';
 import { VoiceBar, type VoiceCall } from './voice.tsx';
 
 interface ComposerProps {
+  readonly place: SessionKey;
   readonly isDisabled: boolean;
   readonly isRunning: boolean;
   /** True if the agent's model can run live. */
@@ -18,10 +19,12 @@ interface ComposerProps {
 const MAX_FILE_BYTES = 10 * 1024 * 1024;
 
 /** Shows the field for a message with its files, and the actions of the person. */
-export function Composer({ isDisabled, isRunning, canSpeak, call, onSend, onStop }: ComposerProps) {
-  const [text, setText] = useState('');
+export function Composer({ place, isDisabled, isRunning, canSpeak, call, onSend, onStop }: ComposerProps) {
+  const [text, setText] = useDraft(place);
   const [files, setFiles] = useState<readonly File[]>([]);
   const [error, setError] = useState<string>();
+  /** True while the files of a message are read. Enter would send them a second time. */
+  const isReading = useRef(false);
   const input = useRef<HTMLInputElement>(null);
   const box = useRef<HTMLTextAreaElement>(null);
   const canType = !isDisabled || isRunning;
@@ -39,7 +42,7 @@ export function Composer({ isDisabled, isRunning, canSpeak, call, onSend, onStop
   });
 
   const submit = async (): Promise<void> => {
-    if (isDisabled || (text.trim() === '' && files.length === 0)) return;
+    if (isDisabled || isReading.current || (text.trim() === '' && files.length === 0)) return;
     if (files.reduce((sum, file) => sum + file.size, 0) > MAX_FILE_BYTES) {
       setError('The files have more than 10 MB together. Send fewer.');
       return;
@@ -51,15 +54,19 @@ export function Composer({ isDisabled, isRunning, canSpeak, call, onSend, onStop
     }
     setError(undefined);
     let attached: readonly Part[];
+    isReading.current = true;
     try {
       attached = await Promise.all(files.map(toPart));
     } catch (thrown) {
       setError(thrown instanceof Error ? thrown.message : String(thrown));
       return;
+    } finally {
+      isReading.current = false;
     }
     onSend([...(text.trim() === '' ? [] : [{ text }]), ...attached]);
-    setText('');
-    setFiles([]);
+    // What the person added while the files were read stays.
+    setText((now) => (now === text ? '' : now));
+    setFiles((now) => now.filter((file) => !files.includes(file)));
   };
 
   if (call.status !== 'idle') return <VoiceBar call={call} />;
@@ -150,6 +157,21 @@ export function Composer({ isDisabled, isRunning, canSpeak, call, onSend, onStop
       </div>
     </form>
   );
+}
+
+/** Keeps the text that the person is writing in a session while they look at another one, and when the page is loaded again. */
+function useDraft({ appName, userId, sessionId }: SessionKey) {
+  const key = `draft ${JSON.stringify([appName, userId, sessionId])}`;
+  const [text, setText] = useState(() => sessionStorage.getItem(key) ?? '');
+  useEffect(() => {
+    try {
+      if (text === '') sessionStorage.removeItem(key);
+      else sessionStorage.setItem(key, text);
+    } catch {
+      // The browser has no room for a text of this length.
+    }
+  }, [key, text]);
+  return [text, setText] as const;
 }
 
 /**
