@@ -155,7 +155,7 @@ test('every view fits on a screen of 360 pixels', async () => {
   expect(errors).toEqual([]);
 });
 
-test.each([820, 1280])('every control is inside its part of the page on a screen of %i pixels', async (width) => {
+test.each([768, 1280])('every control is inside its part of the page on a screen of %i pixels', async (width) => {
   const { page } = await open(steps, { tools, viewport: { width, height: 740 } });
   await talk(page);
   const tooWide = (): Promise<string[]> =>
@@ -176,6 +176,10 @@ test.each([820, 1280])('every control is inside its part of the page on a screen
     await page.getByRole('tab', { name }).click();
     expect([name, ...(await tooWide())]).toEqual([name]);
   }
+  const hidden = await page.evaluate(
+    "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.tab-list'))",
+  );
+  expect(hidden).toBe(0);
 });
 
 test.each([360, 1440])('a request with long words is inside its card on a screen of %i pixels', async (width) => {
@@ -187,6 +191,14 @@ test.each([360, 1440])('a request with long words is inside its card on a screen
     .filter((part) => part.clientWidth > 0 && part.scrollWidth > part.clientWidth + 1)
     .map((part) => part.outerHTML.slice(0, 100))`);
   expect(tooWide).toEqual([]);
+  // A folded call has one line.
+  const broken =
+    await page.evaluate(`[...document.querySelectorAll('.call:not([open]) summary > :not(.call-arguments)')].flatMap((part) => {
+      const range = document.createRange();
+      range.selectNodeContents(part);
+      return new Set([...range.getClientRects()].map(({ top }) => Math.round(top / 8))).size > 1 ? [part.textContent] : [];
+    })`);
+  expect(broken).toEqual([]);
 });
 
 test('all controls can be used with only the keyboard', async () => {
