@@ -433,6 +433,10 @@ test('the state shows the value before a change, also of a key that the session 
   await page.getByRole('region', { name: 'Event', exact: true }).getByText('Event 3').waitFor();
   await page.getByRole('tab', { name: 'State' }).click();
   await page.getByText('Set a value').click();
+  await page.getByLabel('Key').fill('temp:name');
+  await page.getByLabel('Value').fill('1');
+  await page.getByRole('button', { name: 'Set', exact: true }).click();
+  await page.getByText('lives only as long as a run').waitFor();
   await page.getByLabel('Key').fill('user:name');
   await page.getByLabel('Value').fill('Ann');
   await page.getByRole('button', { name: 'Set', exact: true }).click();
@@ -516,12 +520,23 @@ test('a thought and a call that were opened stay open when the run ends', async 
   expect(errors).toEqual([]);
 });
 
-test('a folded call shows the beginning of its arguments, and when it is opened, its JSON in colors', async () => {
+test('a folded call shows the beginning of its arguments, and when it is opened, its JSON in colors; earlier calls are unfolded', async () => {
   const { page } = await open([{ calls: [{ name: 'look', args: { where: 'sky', far: true } }] }, 'Blue.'], {
     tools: [look],
+    fill: async (service) => {
+      const session = await service.createSession(KEY);
+      for (let index = 0; index < 9; index++)
+        for (const part of [
+          { functionCall: { id: `c${index}`, name: 'look', args: { index } } },
+          { functionResponse: { id: `c${index}`, name: 'look', response: {} } },
+        ]) {
+          const content = { role: 'functionCall' in part ? 'model' : 'user', parts: [part] };
+          await service.appendEvent({ session, event: createEvent({ invocationId: 'i', author: 'helper', content }) });
+        }
+    },
   });
   await send(page, 'What color?');
-  const call = page.getByRole('log').locator('details.call');
+  const call = page.getByRole('log').locator('details.call').last();
   await call.getByText('where: "sky", far: true').waitFor();
   expect(await call.locator('pre').count()).toBe(0);
   await call.locator('summary').click();
@@ -530,4 +545,10 @@ test('a folded call shows the beginning of its arguments, and when it is opened,
   expect(await texts('key')).toEqual(['"where"', '"far"', '"color"']);
   expect(await texts('text')).toEqual(['"sky"', '"blue"']);
   expect(await texts('value')).toEqual(['true']);
+  await page.getByRole('button', { name: 'Show 6 more calls' }).press('Enter');
+  // The first unfolded call has the focus.
+  await expect
+    .poll(() => page.locator('summary:focus').allTextContents())
+    .toEqual([expect.stringContaining('index: 1')]);
+  expect(await page.getByRole('log').locator('details.call').count()).toBe(10);
 });

@@ -1,4 +1,5 @@
 import { Fragment, useCallback, useEffect, useMemo, useState } from 'react';
+import { flushSync } from 'react-dom';
 import type { Event, Part, SessionKey } from '@eventloom/core';
 import { Calls } from '@eventloom/core/internal';
 import { type Conversation, type Message, ServerError } from '@eventloom/client';
@@ -218,7 +219,12 @@ export function Chat({
                     <Button
                       key={keys[first + index]}
                       className="link folded-calls"
-                      onPress={() => setUnfolded(new Set([...unfolded, keys[fold.start] ?? '']))}
+                      onPress={({ target }) => {
+                        const before = target.previousElementSibling;
+                        flushSync(() => setUnfolded(new Set([...unfolded, keys[fold.start] ?? ''])));
+                        // The first unfolded call stands where the button was.
+                        before?.nextElementSibling?.querySelector('summary')?.focus();
+                      }}
                     >
                       Show {fold.calls.toLocaleString()} more calls
                       {fold.failed > 0 && `, ${fold.failed} of them failed`}

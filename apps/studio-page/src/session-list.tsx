@@ -403,13 +403,16 @@ interface FoundTextProps {
 
 /** Shows the place that a search has found, with the word marked. */
 function FoundText({ text, word }: FoundTextProps) {
-  const at = text.toLowerCase().indexOf(word.toLowerCase());
-  if (at < 0) return text;
+  // The text in lower case may have other positions.
+  const match = new RegExp(word.trim().replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'iu').exec(text);
+  if (!match) return text;
+  const { index: at } = match;
+  const end = at + match[0].length;
   return (
     <>
       {text.slice(0, at)}
-      <mark>{text.slice(at, at + word.length)}</mark>
-      {text.slice(at + word.length)}
+      <mark>{match[0]}</mark>
+      {text.slice(end)}
     </>
   );
 }

@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import type { SessionKey } from '@eventloom/core';
 import { Button } from 'react-aria-components';
+import { refusalOf } from './refused-state.ts';
 import { client, createSession, messageOf } from './studio-client.ts';
 
 interface StateFormProps {
@@ -23,6 +24,8 @@ export function StateForm({ place, onStored }: StateFormProps) {
     } catch {
       return setError(`The value is not JSON. Put a text into quotes, such as ${JSON.stringify(text)}.`);
     }
+    const why = refusalOf(key.trim(), text);
+    if (why !== undefined) return setError(why);
     setError(undefined);
     setBusy(true);
     try {

@@ -54,7 +54,8 @@ export async function searchSessions(
   user: { readonly appName: string; readonly userId: string },
   { search = '', cursor }: { readonly search?: string | undefined; readonly cursor?: string | undefined },
 ): Promise<{ readonly sessions: readonly FoundSession[]; readonly nextCursor?: string }> {
-  const word = search.trim().toLowerCase();
+  // A text in lower case would have other positions after letters such as İ.
+  const word = new RegExp(search.trim().replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'iu');
   const { sessions, nextCursor } = await service.listSessions({ ...user, limit: PAGE, cursor });
   const listed = await Promise.all(sessions.map((session) => describe(service, session, word)));
   return {
@@ -66,25 +67,27 @@ export async function searchSessions(
 async function describe(
   service: BaseSessionService,
   { appName, userId, id, lastUpdateTime }: Session,
-  word: string,
+  word: RegExp,
 ): Promise<FoundSession | undefined> {
   const key = { appName, userId, sessionId: id };
   const listed = { id, lastUpdateTime, ...(await beginningOf(service, key)) };
   const day = new Date(lastUpdateTime * 1000).toISOString().slice(0, 10);
-  if (word === '' || [id, day, listed.title ?? ''].some((text) => text.toLowerCase().includes(word))) return listed;
+  if ([id, day, listed.title ?? ''].some((text) => word.test(text))) return listed;
   const { events } = await service.listEvents({ ...key, order: 'desc', limit: MAX_EVENTS });
   for (const event of events) {
     const text = searchedText(event);
-    const at = text.toLowerCase().indexOf(word);
-    if (at >= 0) return { ...listed, found: textAround(text, at) };
+    const match = word.exec(text);
+    if (match) return { ...listed, found: textAround(text, match.index, match.index + match[0].length) };
   }
   return undefined;
 }
 
-function textAround(text: string, at: number): string {
+function textAround(text: string, at: number, end: number): string {
   const from = Math.max(0, at - BEFORE);
   const word = text.lastIndexOf(' ', from) + 1;
-  return text.slice(from - word <= BEFORE ? word : from, at + MAX_TITLE - BEFORE).trim();
+  const around = text.slice(from - word <= BEFORE ? word : from, Math.max(end, at + MAX_TITLE - BEFORE));
+  // It may begin and end within a surrogate pair.
+  return around.replace(/^[\uDC00-\uDFFF]|[\uD800-\uDBFF]$/g, '').trim();
 }
 
 /** Returns the first message of the user that was not rewound; an object without `title` if there is none. */

@@ -400,6 +400,9 @@ describe('the list of sessions', () => {
     };
     await create('ann', 'a1', [said('user', 'What is the weather?'), called, said('helper', 'It is sunny.')]);
     await create('ann', 'b2', [said('user', 'Refund order 42'), said('helper', 'Done.')]);
+    await create('ann', 'd4', [said('helper', `${'İ'.repeat(60)} needle and more`)]);
+    await create('ann', 'e5', [said('helper', `q ${'w'.repeat(150)} q`)]);
+    await create('ann', 'f6', [said('helper', `${'😀'.repeat(30)}.apple${'😀'.repeat(60)}`)]);
     await create('bob', 'c3', [said('user', 'A secret of Bob')]);
     return async (query: string): Promise<Response> => server.fetch(new Request(`http://localhost${path}${query}`));
   }
@@ -418,7 +421,10 @@ describe('the list of sessions', () => {
     ['REFUND', ['b2'], undefined],
     ['sunny', ['a1'], 'It is sunny.'],
     ['rome', ['a1'], 'look {"city":"Rome"}'],
-    [new Date(fixedPlatform().now()).toISOString().slice(0, 10), ['a1', 'b2'], undefined],
+    [new Date(fixedPlatform().now()).toISOString().slice(0, 10), ['a1', 'b2', 'd4', 'e5', 'f6'], undefined],
+    ['needle', ['d4'], `${'İ'.repeat(11)} needle and more`],
+    ['w'.repeat(100), ['e5'], `q ${'w'.repeat(100)}`],
+    ['apple', ['f6'], `${'😀'.repeat(5)}.apple${'😀'.repeat(31)}`],
     ['secret', [], undefined],
   ])('finds %s in ids, messages, calls and days, and not in sessions of others', async (word, ids, found) => {
     const { sessions } = (await (await (await filled())(`?search=${word}`)).json()) as Listed;
