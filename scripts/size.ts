@@ -44,7 +44,7 @@ const bundles = [
   // Without @opentelemetry/api, which applications install. 2 kB are the exporter's own writer of protobuf: JSON costs a turn more.
   { name: 'spans and metrics', entry: 'packages/otel/src/index.ts', budget: 15_000 },
   // The aim is 185 kB. It grows with the runtime and the server. Studio, its spans and an agent for those who have no key are 9 kB of it.
-  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 267_700 },
+  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 267_600 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');

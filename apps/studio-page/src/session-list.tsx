@@ -403,18 +403,21 @@ interface FoundTextProps {
 
 /** Shows the place that a search has found, with the word marked. */
 function FoundText({ text, word }: FoundTextProps) {
-  // The text in lower case may have other positions.
-  const match = new RegExp(word.trim().replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'iu').exec(text);
-  if (!match) return text;
-  const { index: at } = match;
-  const end = at + match[0].length;
+  const at = inLowerCase(text).indexOf(inLowerCase(word.trim()));
+  if (at < 0) return text;
+  const end = at + word.trim().length;
   return (
     <>
       {text.slice(0, at)}
-      <mark>{match[0]}</mark>
+      <mark>{text.slice(at, end)}</mark>
       {text.slice(end)}
     </>
   );
+}
+
+/** Returns a text in lower case with the same positions: only the lower case of İ is longer. */
+function inLowerCase(text: string): string {
+  return text.replaceAll('İ', 'I').toLowerCase();
 }
 
 const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });

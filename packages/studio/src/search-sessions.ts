@@ -54,8 +54,7 @@ export async function searchSessions(
   user: { readonly appName: string; readonly userId: string },
   { search = '', cursor }: { readonly search?: string | undefined; readonly cursor?: string | undefined },
 ): Promise<{ readonly sessions: readonly FoundSession[]; readonly nextCursor?: string }> {
-  // A text in lower case would have other positions after letters such as İ.
-  const word = new RegExp(search.trim().replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'iu');
+  const word = inLowerCase(search.trim());
   const { sessions, nextCursor } = await service.listSessions({ ...user, limit: PAGE, cursor });
   const listed = await Promise.all(sessions.map((session) => describe(service, session, word)));
   return {
@@ -67,19 +66,24 @@ export async function searchSessions(
 async function describe(
   service: BaseSessionService,
   { appName, userId, id, lastUpdateTime }: Session,
-  word: RegExp,
+  word: string,
 ): Promise<FoundSession | undefined> {
   const key = { appName, userId, sessionId: id };
   const listed = { id, lastUpdateTime, ...(await beginningOf(service, key)) };
   const day = new Date(lastUpdateTime * 1000).toISOString().slice(0, 10);
-  if ([id, day, listed.title ?? ''].some((text) => word.test(text))) return listed;
+  if ([id, day, listed.title ?? ''].some((text) => inLowerCase(text).includes(word))) return listed;
   const { events } = await service.listEvents({ ...key, order: 'desc', limit: MAX_EVENTS });
   for (const event of events) {
     const text = searchedText(event);
-    const match = word.exec(text);
-    if (match) return { ...listed, found: textAround(text, match.index, match.index + match[0].length) };
+    const at = inLowerCase(text).indexOf(word);
+    if (at >= 0) return { ...listed, found: textAround(text, at, at + word.length) };
   }
   return undefined;
+}
+
+/** Returns a text in lower case with the same positions: only the lower case of İ is longer. */
+function inLowerCase(text: string): string {
+  return text.replaceAll('İ', 'I').toLowerCase();
 }
 
 function textAround(text: string, at: number, end: number): string {
