@@ -112,6 +112,18 @@ test('a session that was deleted elsewhere is shown as empty, and a message crea
   expect(errors).toEqual([]);
 });
 
+test('an address whose session the server refuses shows the reason, and offers no messages', async () => {
+  const { page, url } = await open([]);
+  for (const address of [
+    url.replace('session=first', `session=${'x'.repeat(300)}`),
+    url.replace('user=ann', 'user=..%2Fann'),
+  ]) {
+    await page.goto(address);
+    await page.getByRole('log').getByRole('alert').waitFor();
+    expect(await page.getByText('Talk to helper').count()).toBe(0);
+  }
+});
+
 test('a message that the server refuses stays with its error while the page looks for changes', async () => {
   const { page } = await open([], { limits: { maxBodyBytes: 1000 } });
   await send(page, 'word '.repeat(300));

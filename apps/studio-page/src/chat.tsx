@@ -172,7 +172,7 @@ export function Chat({
             if (target instanceof Element && target.closest('summary')) stay();
           }}
         >
-          {messages.length === 0 && status === 'idle' && (
+          {messages.length === 0 && status === 'idle' && failed !== 'session' && (
             <section className="welcome">
               <h2>
                 {root && <small>{[root.kind, root.model].filter(Boolean).join(', ')}</small>}
