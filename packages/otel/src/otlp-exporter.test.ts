@@ -204,8 +204,33 @@ test('a full batch is sent at once, and spans that exceed the queue are dropped,
   platform.advance(5000);
   await closing;
   expect(collector.requests).toHaveLength(3);
-  expect(await reportsOf(platform)).toBe('OtlpExporter: dropped 2 spans, because 4 spans waited for the collector');
+  expect(await reportsOf(platform)).toBe(
+    'OtlpExporter: dropped 2 spans, because spans that waited for the collector filled the queue (maxQueueSize: 4, and 32 MiB)',
+  );
   expect(exporter.spans).toEqual({ exported: 4, dropped: 2, failed: 0, queued: 0 });
+});
+
+test.each([
+  [{ maxQueueSize: 12 }, [3, 3], 0],
+  // The fifth span ends before the collector can answer.
+  [{ maxQueueSize: 4, maxBatchSize: 512 }, [4], 2],
+])('spans that only wait for others do not fill the queue, with %j', async (options, sizes, dropped) => {
+  const collector = new Collector();
+  const { platform, exporter, run } = setUp(collector, options, ['one', 'two']);
+  await run();
+  await platform.drain();
+  await run();
+  await platform.drain();
+  expect(collector.requests.map(({ sent }) => sent.resourceSpans[0].scopeSpans[0].spans.length)).toEqual(sizes);
+  expect(exporter.spans.dropped).toBe(dropped);
+});
+
+test('the report of dropped spans says that the queue was full, although it is empty when the exporter closes', async () => {
+  const { platform, exporter, run } = setUp(new Collector(), { maxQueueSize: 2 }, ['one']);
+  await run();
+  await expect.poll(() => exporter.spans).toEqual({ exported: 2, dropped: 1, failed: 0, queued: 0 });
+  await exporter.close();
+  expect(await reportsOf(platform)).toMatch(/dropped 1 spans, because .* filled the queue \(maxQueueSize: 2, /);
 });
 
 test('waiting spans of more than 4 MiB are sent at once', async () => {
@@ -235,11 +260,19 @@ test('further spans are dropped while spans of 32 MiB wait or are being sent', a
   // The request to the model has the first answer.
   await run();
   expect(exporter.spans).toEqual({ exported: 0, dropped: 2, failed: 0, queued: 4 });
-  const closing = exporter.close();
+  const flushing = exporter.flush();
   platform.advance(10_000);
-  await closing;
+  await expect.poll(() => platform.nextTimer()).toBe(1000);
+  platform.advance(1000);
+  await flushing;
   expect(exporter.spans).toEqual({ exported: 4, dropped: 2, failed: 0, queued: 0 });
-  expect(await reportsOf(platform)).toBe('OtlpExporter: dropped 2 spans, because 4 spans waited for the collector');
+  // The bytes of delivered spans no longer count.
+  await run();
+  await exporter.close();
+  expect(exporter.spans).toEqual({ exported: 7, dropped: 2, failed: 0, queued: 0 });
+  expect(await reportsOf(platform)).toBe(
+    'OtlpExporter: dropped 2 spans, because spans that waited for the collector filled the queue (maxQueueSize: 8192, and 32 MiB)',
+  );
 });
 
 test.each([
@@ -470,7 +503,7 @@ test('a span that cannot be written is reported and left out, and the others arr
     'invoke_agent bot',
     'invoke_workflow app',
   ]);
-  expect(exporter.spans).toEqual({ exported: 4, dropped: 0, failed: 0, queued: 0 });
+  expect(exporter.spans).toEqual({ exported: 4, dropped: 0, failed: 1, queued: 0 });
 });
 
 test('a batch is dropped after an answer that rules out success of further attempts', async () => {

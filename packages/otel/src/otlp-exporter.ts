@@ -39,7 +39,10 @@ export interface OtlpExporterOptions {
    * Default 8,192.
    */
   readonly maxQueueSize?: number | undefined;
-  /** Maximum number of spans in one request. That many waiting spans are sent at once, and fewer of more than 4 MiB. Default 2,048. */
+  /**
+   * Maximum number of spans in one request, at most `maxQueueSize`. That many waiting spans are sent at once, and fewer of more than 4 MiB.
+   * Default 2,048, or a quarter of `maxQueueSize` if that is less.
+   */
   readonly maxBatchSize?: number | undefined;
   /** Maximum time that a span waits for others, in milliseconds. Default 5,000. */
   readonly delayMs?: number | undefined;
@@ -76,7 +79,7 @@ export interface ExportedSpans {
   readonly exported: number;
   /** Spans that did not fit into the queue. */
   readonly dropped: number;
-  /** Spans that the collector refused, or that did not reach it. */
+  /** Spans that the collector refused, that did not reach it, or that could not be written. */
   readonly failed: number;
   /** Spans that wait or are being sent. */
   readonly queued: number;
@@ -172,7 +175,8 @@ export class OtlpExporter implements Instrumentation {
     this.#headers = { ...checkedHeaders(options.headers ?? {}), 'content-type': PROTOBUF };
     this.#fetch = options.fetch ?? ((url, init) => fetch(url, init));
     this.#maxQueue = options.maxQueueSize ?? 8192;
-    this.#maxBatch = options.maxBatchSize ?? 2048;
+    // A full queue must not consist of spans that only wait for others.
+    this.#maxBatch = Math.min(options.maxBatchSize ?? Math.min(2048, Math.ceil(this.#maxQueue / 4)), this.#maxQueue);
     this.#delayMs = options.delayMs ?? 5000;
     this.#timeoutMs = options.timeoutMs ?? 10_000;
   }
@@ -229,7 +233,12 @@ export class OtlpExporter implements Instrumentation {
       if (this.#isClosed) this.#reportDropped(platform);
       return;
     }
-    this.#batch.add(span);
+    try {
+      this.#batch.add(span);
+    } catch (error) {
+      this.#failed++;
+      throw error;
+    }
     if (this.#batch.size >= this.#maxBatch || this.#batch.bytes >= MAX_BATCH_BYTES) this.#sendAll();
     else this.#wait(platform, span.endMs ?? span.startMs);
   }
@@ -275,7 +284,9 @@ export class OtlpExporter implements Instrumentation {
     const count = this.#unreported;
     if (count === 0) return;
     this.#unreported = 0;
-    const why = this.#isClosed ? 'the exporter is closed' : `${this.#queued} spans waited for the collector`;
+    const why = this.#isClosed
+      ? 'the exporter is closed'
+      : `spans that waited for the collector filled the queue (maxQueueSize: ${this.#maxQueue}, and 32 MiB)`;
     reportTo(platform, new SpanExportError(`OtlpExporter: dropped ${count} spans, because ${why}`));
   }
 
