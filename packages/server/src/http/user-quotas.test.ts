@@ -1,5 +1,5 @@
 import { ManualPlatform } from '@eventloom/core/conformance';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { ServerBusyError, UserLimitError } from '../errors.ts';
 import { DEFAULT_LIMITS } from '../server-limits.ts';
 import { RequestQuota, UserQuotas } from './user-quotas.ts';
@@ -233,7 +233,7 @@ test('a thousand requests of a user may wait, and one more is refused', async ()
   take('ann', 1008);
   expect(() => take('ann', 1)).toThrow(
     new UserLimitError(
-      '1000 requests of the user wait, which is as many as may; try again when one of them has been answered',
+      '1000 requests of the user wait for their turn, which is the maximum; try again when one of them has been answered',
     ),
   );
   take('bob', 9);
@@ -262,6 +262,36 @@ test('requests that are aborted leave the line at once, and give back what they 
   placed[0]?.release();
   await advance(0);
   expect(placed.length).toBe(910);
+});
+
+test('requests that have begun leave no timer and no listener at their signals', () => {
+  const platform = new ManualPlatform();
+  const { signal } = new AbortController();
+  const timers = new Set<object>();
+  const schedule = (ms: number, callback: () => void): (() => void) => {
+    const timer = {};
+    timers.add(timer);
+    const end = (): void => void timers.delete(timer);
+    const cancel = platform.schedule(ms, () => {
+      end();
+      callback();
+    });
+    return () => {
+      end();
+      cancel();
+    };
+  };
+  const quotas = new UserQuotas(LIMITS, { now: () => platform.now(), schedule });
+  const listen = vi.spyOn(signal, 'addEventListener');
+  const stopListening = vi.spyOn(signal, 'removeEventListener');
+  const requests = Array.from({ length: 10 }, () => new RequestQuota(quotas, 'ann', { signal }));
+  platform.advance(1000);
+  requests[0]?.release();
+  requests[1]?.release();
+  platform.advance(0);
+  expect(timers.size).toBe(0);
+  expect(listen).toHaveBeenCalledTimes(2);
+  expect(stopListening.mock.calls).toEqual(expect.arrayContaining(listen.mock.calls));
 });
 
 test('requests begin although the clock was set back while they waited', async () => {

@@ -196,7 +196,7 @@ class UserPlaces {
     const waiting = (own.waiting ??= new Map());
     if (waiting.size >= MAX_WAITING) {
       throw new UserLimitError(
-        `${MAX_WAITING} requests of the user wait, which is as many as may; try again when one of them has been answered`,
+        `${MAX_WAITING} requests of the user wait for their turn, which is the maximum; try again when one of them has been answered`,
       );
     }
     const begin = (): void => {
