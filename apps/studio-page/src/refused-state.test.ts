@@ -9,7 +9,9 @@ test('a key of a run is refused, because nothing would be stored', () => {
 test.each([
   ['12345678901234567890', 'The number 12345678901234567890 would be stored as 12345678901234567000.'],
   ['{"a\\"1": [-9007199254740993]}', 'The number -9007199254740993 would be stored as -9007199254740992.'],
-])('a whole number that would change is refused in %s', (json, message) => {
+  [`-${'9'.repeat(400)}`, '9 is too large to be stored.'],
+  ['[1e400]', 'The number 1e400 is too large to be stored.'],
+])('a number that would change is refused in %s', (json, message) => {
   expect(refusalOf('key', json)).toContain(message);
 });
 

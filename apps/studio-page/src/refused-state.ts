@@ -5,9 +5,14 @@ const TEXT_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g;
 export function refusalOf(key: string, json: string): string | undefined {
   if (key.startsWith('temp:'))
     return 'A key with temp: lives only as long as a run, so nothing would be stored. Write the key without temp:.';
-  const inexact = json
-    .match(TEXT_OR_NUMBER)
-    ?.find((each) => /^-?\d+$/.test(each) && BigInt(each) !== BigInt(Number(each)));
-  if (inexact === undefined) return undefined;
-  return `The number ${inexact} would be stored as ${Number(inexact)}. Put it into quotes to keep its digits.`;
+  const changed = json.match(TEXT_OR_NUMBER)?.find((each) => !each.startsWith('"') && !isKept(each));
+  if (changed === undefined) return undefined;
+  const what = Number.isFinite(Number(changed)) ? `would be stored as ${Number(changed)}` : 'is too large to be stored';
+  return `The number ${changed} ${what}. Put it into quotes to keep its digits.`;
+}
+
+/** True if a number is stored as it is written. Fractions may lose digits. */
+function isKept(written: string): boolean {
+  const value = Number(written);
+  return Number.isFinite(value) && (!/^-?\d+$/.test(written) || BigInt(written) === BigInt(value));
 }
