@@ -539,6 +539,7 @@ test('a request without an answer ends at its time-out, and closing tries once m
   await run();
   platform.advance(5000);
   platform.advance(300);
+  expect(collector.requests[0]?.init.signal?.aborted).toBe(true);
   // The wait before the next attempt.
   await expect.poll(() => platform.nextTimer()).toBe(1000);
   await exporter.close();
