@@ -46,8 +46,8 @@ export class WebhookError extends EventloomError {
 }
 
 /**
- * The user has reached a limit of concurrent work: active runs, requests that wait for a session, bytes of bodies, connections that read
- * runs, or live runs. Nothing was changed. Retryable.
+ * The user has reached a limit of concurrent work: active runs, requests that wait for a session or for their turn, bytes of bodies,
+ * connections that read runs, or live runs. Nothing was changed. Retryable.
  */
 export class UserLimitError extends EventloomError {
   static override readonly code = 'USER_LIMIT';
